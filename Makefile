@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# geckobpf: one Makefile, no recursion; all output goes to $(BUILD). `make help` lists what there is.
+
+VERSION := 0.1.0
+CC ?= cc
+CLANG ?= clang
+BPFTOOL ?= bpftool
+PYTHON ?= python3
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+DESTDIR ?=
+V ?= 0
+SAN ?=
+STATIC ?=
+
+comma := ,
+ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
+BUILD ?= build$(if $(SAN),-$(if $(findstring thread,$(SAN)),tsan,san))$(if $(STATIC),-static)
+# bpftool is in /usr/sbin, which is not on every user's PATH.
+export PATH := $(PATH):/usr/sbin:/sbin
+
+ifeq ($(V),1)
+say = @true
+Q =
+else
+say = @printf '  %-8s %s\n'
+Q = @
+endif
+
+OUR_CFLAGS := -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGECKOBPF_VERSION='"$(VERSION)"' \
+	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
+	-Wno-unused-parameter -fno-omit-frame-pointer -Iuser -Iinclude -I$(BUILD)/skel -MMD -MP
+SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -DGECKOBPF_SANITIZED)
+BPF_CFLAGS := -g -O2 -mcpu=v2 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
+	-Ivmlinux/$(ARCH) -Iinclude -Ibpf $(if $(MULTIARCH),-I/usr/include/$(MULTIARCH)) -MMD -MP
+LIBS := -lbpf -lelf -llzma -lzstd -lz -liberty -lcap
+# A static libelf wants its own dependencies after it.
+LINK := $(if $(STATIC),-static) $(LIBS) -lpthread
+
+# capture is the only room that needs libbpf; the others make libcore.a, which the unit tests link.
+ROOMS := base buffer target symbol gecko
+CORE_SRC := $(sort $(foreach room,$(ROOMS),$(wildcard user/$(room)/*.c)))
+CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/%.o)
+APP_SRC := $(sort $(wildcard user/capture/*.c user/cmd/*.c user/*.c))
+APP_OBJ := $(APP_SRC:%.c=$(BUILD)/%.o)
+LIB_OBJ := $(filter-out $(BUILD)/user/main.o,$(APP_OBJ))
+SKEL := $(BUILD)/skel/geckobpf.skel.h
+BIN := $(BUILD)/geckobpf
+
+UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
+TARGET_SRC := $(sort $(wildcard tests/targets/*.c))
+TARGET_BIN := $(TARGET_SRC:%.c=$(BUILD)/%)
+BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
+BENCH_BIN := $(BENCH_SRC:%.c=$(BUILD)/%)
+GOLDEN_SRC := $(sort $(wildcard tests/golden/*.c))
+GOLDEN_BIN := $(GOLDEN_SRC:%.c=$(BUILD)/%)
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build-fuzz/%)
+
+.PHONY: all install run demo check unit golden e2e fuzz vm bench lint format clean help targets
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(BIN)
+
+help:
+	@echo 'make            build $(BIN)   (STATIC=1: one static binary; SAN=address,undefined; V=1: show commands)'
+	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
+	@echo 'make demo       install what is missing, build, profile a demo program, show its hottest functions (root)'
+	@echo 'make check      install what the tests need, run them all (root)'
+	@echo 'make unit | golden | e2e | fuzz    parts of it'
+	@echo 'make bench      the benchmark table (root)'
+	@echo 'make run ARGS="--pid 42"           build and run'
+	@echo 'make lint | format | clean'
+
+# ---- the kernel's side -------------------------------------------------------
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(say) CLANG $@
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp
+	$(Q)$(BPFTOOL) gen object $@ $@.tmp
+	@rm -f $@.tmp
+
+$(SKEL): $(BUILD)/bpf/geckobpf.bpf.o
+	$(say) SKEL $@
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name geckobpf > $@.tmp && mv $@.tmp $@
+
+# ---- user space --------------------------------------------------------------
+$(APP_OBJ): | $(SKEL)
+
+$(BUILD)/%.o: %.c
+	$(say) CC $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OUR_CFLAGS) $(SAN_FLAGS) $(CFLAGS) $(CPPFLAGS) -c $< -o $@
+
+$(BUILD)/libcore.a: $(CORE_OBJ)
+	$(say) AR $@
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/libapp.a: $(LIB_OBJ)
+	$(say) AR $@
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(BIN): $(BUILD)/user/main.o $(BUILD)/libapp.a $(BUILD)/libcore.a
+	$(say) LINK $@
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
+
+install: $(BIN)
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/geckobpf
+
+run: $(BIN)
+	$(BIN) $(ARGS)
+
+# ---- tests -------------------------------------------------------------------
+# Allocation failure is tested by wrapping the allocator: tests/unit/alloc.h.
+$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(BUILD)/libcore.a
+	$(say) LINK $@
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka \
+		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc $(filter-out -lbpf,$(LIBS)) -lpthread
+
+$(BUILD)/tests/golden/%: $(BUILD)/tests/golden/%.o $(BUILD)/libapp.a $(BUILD)/libcore.a
+	$(say) LINK $@
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
+
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libapp.a $(BUILD)/libcore.a
+	$(say) LINK $@
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
+
+# Programs that get profiled: with frame pointers, so that their stacks are known, and never sanitized.
+$(BUILD)/tests/targets/%: tests/targets/%.c
+	$(say) TARGET $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls \
+		-fno-inline -Wall -MMD -MP $< -o $@ -lpthread -lm
+
+targets: $(TARGET_BIN)
+
+unit:
+	$(Q)$(MAKE) --no-print-directory SAN=address,undefined unit-run
+.PHONY: unit-run
+unit-run: $(UNIT_BIN)
+	$(Q)ci/run-unit.sh $^
+
+golden: $(GOLDEN_BIN)
+	$(Q)tests/golden/run.sh $(BUILD)
+
+e2e: $(BIN) targets
+	$(Q)$(PYTHON) tests/e2e/run.py --build $(BUILD) $(E2E)
+
+build-fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(CORE_SRC)
+	$(say) FUZZ $@
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(filter-out -MMD -MP,$(OUR_CFLAGS)) -Wno-unknown-warning-option -g -O1 \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $^ -o $@ $(filter-out -lbpf,$(LIBS)) -lpthread
+
+fuzz: $(FUZZ_BIN)
+	$(Q)ci/run-fuzz.sh $(or $(FUZZ_SECONDS),60) $^
+
+check:
+	$(Q)ci/check.sh
+
+demo:
+	$(Q)ci/demo.sh
+
+bench: $(BIN) targets $(BENCH_BIN)
+	$(Q)$(PYTHON) tests/bench/bench.py --build $(BUILD) $(BENCH)
+
+lint:
+	$(Q)ci/lint.sh
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
+
+clean:
+	rm -rf build build-san build-tsan build-static build-fuzz
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * geckobpf_abi.h - what the BPF programs and user space say to each other.
+ *
+ * The only header that both sides include; it needs __u8..__u64 from the includer (vmlinux.h or linux/types.h).
+ * Every record in a ring buffer starts with struct gb_record; `size` covers the whole record, so that a reader can
+ * skip a kind it does not know. Times are CLOCK_MONOTONIC nanoseconds. Pids and tids are those of the initial pid
+ * namespace.
+ */
+#ifndef GECKOBPF_ABI_H
+#define GECKOBPF_ABI_H
+
+#define GB_COMM_BYTES 16
+#define GB_MAX_KERNEL_FRAMES 127
+#define GB_MAX_USER_FRAMES 1024
+
+enum gb_record_kind {
+	GB_RECORD_NONE = 0,
+	GB_RECORD_SAMPLE = 1, /* struct gb_sample, in a ring of `samples` */
+	GB_RECORD_TASK = 2, /* struct gb_task_event, in `control` or from the task iterator */
+};
+
+struct gb_record {
+	__u16 kind; /* enum gb_record_kind */
+	__u16 flags;
+	__u32 size; /* bytes, this header included */
+	__u64 time_ns;
+};
+
+/*
+ * Names one thread of one program image, for ever: tids are reused and exec replaces the image, but no two threads
+ * share (tid, start_ns), and exec_id rises with every exec. Any record can therefore be read without having seen the
+ * ones before it.
+ */
+struct gb_task {
+	__u32 tgid;
+	__u32 tid;
+	__u64 start_ns; /* when the thread was cloned */
+	__u64 group_start_ns; /* when its process (group leader) was */
+	__u32 exec_id; /* the kernel's self_exec_id: execs that led to this image */
+	__u32 pad;
+};
+
+/* How the user part of a stack ended. */
+enum gb_stack_end {
+	GB_STACK_NONE = 0, /* no user stack: kernel thread, or the address space is gone */
+	GB_STACK_WALKED = 1, /* frame pointers were followed as far as they went */
+	GB_STACK_FAILED = 2, /* the walker could not run; the stack is missing */
+	GB_STACK_FULL = 3, /* there was no room for more frames */
+};
+
+struct gb_sample {
+	struct gb_record hdr;
+	struct gb_task task;
+	__u64 cpu_ns; /* CPU time that the thread had used in its life, up to hdr.time_ns */
+	__u64 run_ns; /* how long it had been on the CPU without a break; 0: not known */
+	__u32 cpu;
+	__u16 kernel_count; /* frames in pc[], kernel first */
+	__u16 user_count;
+	__u8 user_end; /* enum gb_stack_end */
+	__u8 pad[7];
+	__u64 pc[]; /* leaf first: kernel_count kernel addresses, then user_count user addresses */
+};
+
+enum gb_task_what {
+	GB_TASK_SEEN = 1, /* from the task iterator: it exists */
+	GB_TASK_FORK = 2, /* it was created by `parent` */
+	GB_TASK_EXEC = 3, /* it runs a new image; task.exec_id is the new one */
+	GB_TASK_RENAME = 4,
+	GB_TASK_EXIT = 5, /* its last moment; cpu_ns is final */
+};
+
+struct gb_task_event {
+	struct gb_record hdr;
+	struct gb_task task;
+	struct gb_task parent; /* FORK: who called fork or clone; otherwise zero */
+	__u64 cpu_ns; /* SEEN, EXIT: CPU time used so far */
+	__u32 what; /* enum gb_task_what */
+	__u32 live_threads; /* EXIT: threads of the process that still run */
+	__s32 exit_code; /* EXIT: as wait(2) encodes it */
+	__u32 is_kernel; /* 1: a kernel thread */
+	char comm[GB_COMM_BYTES]; /* the (new) name, NUL-terminated */
+};
+
+/* Value of the `targets` map: a process that is profiled. */
+struct gb_target {
+	__u32 armed; /* 0: a command that waits for its exec; nothing is recorded yet */
+	__u32 follow; /* 1: the children it forks become targets as well */
+};
+
+/* Index into the `stats` map (per-CPU __u64 each). */
+enum gb_stat {
+	GB_STAT_TICKS, /* timer interrupts that found a target running */
+	GB_STAT_SAMPLES, /* samples handed to user space */
+	GB_STAT_RING_FULL, /* samples lost: no room in the ring */
+	GB_STAT_CONTROL_FULL, /* task events lost: no room in the control ring */
+	GB_STAT_TARGETS_FULL, /* forked children not followed: the `targets` map was full */
+	GB_STAT_BUSY, /* samples lost: the scratch buffer was in use */
+	GB_STAT_NO_USER_STACK, /* samples whose user stack could not be walked */
+	GB_STAT_SWITCHES, /* context switches to a target */
+	GB_STAT_COUNT
+};
+
+#endif

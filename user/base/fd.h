@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fd.h - whole-file reads and writes that finish or fail. */
+#ifndef GECKOBPF_BASE_FD_H
+#define GECKOBPF_BASE_FD_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Reads all of `path` (a /proc file has no size) into *text, NUL-terminated, the caller's to free. *length, if not
+ * NULL, excludes the NUL. 0 or -errno.
+ */
+int fd_read_file(const char *path, char **text, size_t *length);
+
+/* Reads exactly `size` bytes at `offset`. 0, -errno, or -ENODATA at the end of the file. */
+int fd_pread_all(int fd, void *data, size_t size, off_t offset);
+
+/* Writes all of it, whatever write(2) takes at a time. 0 or -errno. */
+int fd_write_all(int fd, const void *data, size_t size);
+
+/* close(2) unless *fd < 0, then *fd = -1. errno is kept. */
+void fd_close(int *fd);
+
+#endif

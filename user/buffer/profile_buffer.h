@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * profile_buffer.h - the recording of one process: samples go in, and come out again in the order they went in.
+ *
+ * Stands on a chunked buffer (chunked_buffer.h); chunks come from a manager that all processes share, so one limit
+ * holds for all of them and the oldest data of any process goes first. What the bytes are: entry.h.
+ * One thread uses a profile buffer at a time.
+ */
+#ifndef GECKOBPF_BUFFER_PROFILE_BUFFER_H
+#define GECKOBPF_BUFFER_PROFILE_BUFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct chunk_manager;
+struct profile_buffer;
+
+#define STACK_NODE_NONE UINT32_MAX
+
+/* A sample to put. `frames` is root first: user_count user addresses, then kernel_count kernel addresses. */
+struct sample_entry {
+	uint32_t thread; /* the thread's number in its process */
+	uint8_t user_end; /* enum gb_stack_end */
+	uint64_t time_ns;
+	uint64_t cpu_ns; /* CPU time the thread had used in its life */
+	uint64_t run_ns; /* how long it had been on the CPU without a break; 0: not known */
+	const uint64_t *frames;
+	uint32_t user_count, kernel_count;
+};
+
+/* A sample read back; its stack is the node of the leaf frame. */
+struct sample_view {
+	uint32_t thread;
+	uint8_t user_end;
+	uint64_t time_ns;
+	uint64_t cpu_ns;
+	uint64_t run_ns;
+	uint32_t stack; /* node number, or STACK_NODE_NONE: no frames */
+};
+
+/* What a reader is told, in this order. Any function returning non-zero ends the walk with that value. */
+struct profile_visitor {
+	/* Node numbers start over at 0: forget all nodes. Called before the first node and at every chunk. */
+	int (*restart)(void *context);
+	/* Node `node` (0, 1, 2, ... since restart) is frame `pc` called by node `prefix` (STACK_NODE_NONE: a root). */
+	int (*node)(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel);
+	int (*sample)(void *context, const struct sample_view *sample);
+};
+
+struct profile_buffer_state {
+	uint64_t range_start, range_end; /* byte positions of the readable range */
+	uint64_t pushed; /* entries put */
+	uint64_t cleared; /* of these, entries overwritten since */
+	uint64_t failed_bytes; /* bytes of entries refused: no memory, or an entry larger than a chunk */
+	uint64_t failed; /* entries refused */
+};
+
+/* `manager` is borrowed and must outlive the buffer. 0 or -ENOMEM. */
+int profile_buffer_open(struct profile_buffer **out, struct chunk_manager *manager, uint32_t process_id);
+/* Gives the chunks back to the manager. NULL is fine. */
+void profile_buffer_close(struct profile_buffer *buffer);
+
+/* 0; -ENOMEM or -E2BIG when the sample was dropped, which is counted. */
+int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample_entry *sample);
+
+/* Walks all readable entries, oldest first. 0, -EBADMSG if the bytes make no sense, or what a visitor returned. */
+int profile_buffer_read(const struct profile_buffer *buffer, const struct profile_visitor *visitor,
+			void *context);
+
+struct profile_buffer_state profile_buffer_get_state(const struct profile_buffer *buffer);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * profile.h - a recording becomes a Gecko profile, version 36, in one pass over each process's buffer.
+ *
+ *   profile_write ── for each process: thread_stream per thread <── profile_buffer_read
+ *        │                 rows as JSON in a spool, unique strings/frames/stacks in dense tables
+ *        └──> json ──> output
+ *
+ * Memory holds one process's tables and a bounded part of its rows; it does not grow with the size of the JSON.
+ */
+#ifndef GECKOBPF_GECKO_PROFILE_H
+#define GECKOBPF_GECKO_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kernel_symbols;
+struct output;
+struct processes;
+struct objects;
+struct symbolizer;
+
+/* A name and a number for the profilingLog. */
+struct profile_fact {
+	const char *name;
+	uint64_t value;
+};
+
+/* Everything the profile says that is not a sample. Strings are borrowed, any bytes; NULL: not known. */
+struct profile_facts {
+	const char *product; /* what was profiled: the profile's title */
+	const char *version; /* geckobpf's */
+	const char *oscpu; /* "Linux 6.18.44 x86_64" */
+	const char *cpu_name;
+	uint32_t physical_cpus, logical_cpus;
+	uint64_t start_real_ns; /* CLOCK_REALTIME when CLOCK_MONOTONIC was start_ns */
+	uint64_t start_ns; /* time 0 of the profile, when sampling began */
+	uint64_t end_ns; /* when it ended */
+	uint64_t interval_ns;
+	uint64_t buffer_bytes; /* the limit of the profile buffer */
+	double duration_s; /* asked for; 0: none */
+	const char *const *threads; /* configuration.threads: what was asked for ("pid:42", "*"), NULL-terminated */
+	const char *const *features; /* configuration.features, NULL-terminated */
+	const struct profile_fact *log; /* counters and provenance for profilingLog */
+	size_t log_count;
+	size_t include_args; /* how many arguments of a command line go into the process name */
+};
+
+struct profile_input {
+	const struct profile_facts *facts;
+	struct processes *processes;
+	struct objects *objects;
+	struct symbolizer *symbolizer; /* NULL: write addresses, to be symbolized later */
+	const struct kernel_symbols *kernel; /* NULL: kernel frames stay addresses */
+};
+
+struct profile_function {
+	const char *name; /* "func (in lib)"; lives until profile_summary_clear() */
+	uint64_t self_samples;
+};
+
+struct profile_summary {
+	uint64_t samples; /* rows with a stack */
+	uint64_t threads; /* threads with at least one sample */
+	uint64_t processes;
+	uint64_t user_stacks; /* samples that have a user stack */
+	uint64_t complete_stacks; /* of these, stacks whose root is a known entry of a process or thread */
+	uint64_t unsymbolized; /* distinct addresses without a name */
+	struct profile_function *top; /* the hottest functions by self samples, hottest first */
+	size_t top_count;
+};
+
+/*
+ * Writes the whole profile to `output` (which the caller commits). `summary->top_count` asks for that many hottest functions
+ * at most. 0, the output's error, -ENOMEM, -EBADMSG (the buffer cannot be read).
+ */
+int profile_write(const struct profile_input *input, struct output *output,
+		  struct profile_summary *summary);
+void profile_summary_clear(struct profile_summary *summary);
+
+#endif

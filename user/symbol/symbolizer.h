@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * symbolizer.h - from a place in a file to the function's name.
+ *
+ * A file's symbols are read when the first address in it is asked for: .symtab, .dynsym, the .symtab of .gnu_debugdata (xz),
+ * and that of a separate debug file found by build id or debug link. Names are demangled once each. All names live until
+ * symbolizer_close(). One thread at a time. Files are hostile input.
+ */
+#ifndef GECKOBPF_SYMBOL_SYMBOLIZER_H
+#define GECKOBPF_SYMBOL_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbolizer;
+struct symbol_file;
+
+struct symbol {
+	const char *name; /* demangled, valid UTF-8, not empty */
+	uint64_t address; /* where it starts: a virtual address of the ELF file */
+	uint64_t size; /* bytes; 0: not known */
+};
+
+/* Where the symbols of one file are. All is borrowed for the symbolizer's life. */
+struct symbol_source {
+	const char *path; /* for debug links and messages; opened if fd < 0 and image is NULL */
+	int fd; /* open for reading, or -1 */
+	const void *image; /* or the file in memory (vDSO); NULL: none */
+	size_t image_bytes;
+	const char *root; /* "/proc/PID/root": where the process finds its debug files; NULL: none */
+};
+
+struct symbol_options {
+	const char *debug_dir; /* NULL: /usr/lib/debug */
+	bool raw_names; /* do not demangle */
+};
+
+/* `options` may be NULL. 0 or -ENOMEM. */
+int symbolizer_open(struct symbolizer **out, const struct symbol_options *options);
+void symbolizer_close(struct symbolizer *symbolizer);
+
+/* Registers a file; nothing is read yet. The file belongs to the symbolizer. 0 or -ENOMEM. */
+int symbolizer_add_file(struct symbolizer *symbolizer, const struct symbol_source *source,
+			struct symbol_file **out);
+
+/*
+ * The function at `offset` bytes into the file (mapping.offset + address - mapping.start).
+ * 0; -ENOENT: no symbol covers it; -ENOEXEC: not an ELF file we can read; -ENOMEM; -errno of reading it.
+ */
+int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol *out);
+
+/*
+ * The build id, at most `capacity` bytes of it; returns its size, 0 if it has none or cannot be read.
+ */
+size_t symbol_file_build_id(struct symbol_file *file, uint8_t *bytes, size_t capacity);
+
+/* How the file's offsets become virtual addresses, and the lowest page it loads. 0 or as symbol_file_lookup(). */
+int symbol_file_address(struct symbol_file *file, uint64_t offset, uint64_t *address);
+int symbol_file_base(struct symbol_file *file, uint64_t *base);
+
+#endif

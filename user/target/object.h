@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object.h - the files that processes map: what the profile calls libs.
+ *
+ * One object per distinct file, however many processes map it, under whatever path. A descriptor is kept while the
+ * budget lasts, so that a file which is deleted, or whose container is gone, can still be read at the end.
+ */
+#ifndef GECKOBPF_TARGET_OBJECT_H
+#define GECKOBPF_TARGET_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define BUILD_ID_MAX_BYTES 20
+
+struct build_id {
+	uint8_t size; /* 0: none known */
+	uint8_t bytes[BUILD_ID_MAX_BYTES];
+};
+
+enum object_kind {
+	OBJECT_FILE,
+	OBJECT_VDSO, /* the kernel's code in every process; `path` is "[vdso]" */
+	OBJECT_ANONYMOUS, /* no file: JIT code and the like; `path` is "//anon" or a name such as "[heap]" */
+};
+
+struct object {
+	uint32_t number; /* dense, in order of first appearance */
+	enum object_kind kind;
+	uint64_t device, inode; /* 0, 0 when not known */
+	struct build_id build_id;
+	char *path; /* as the first process saw it, " (deleted)" cut off */
+	pid_t first_pid; /* who mapped it first: /proc/PID/root is where its path holds */
+	int fd; /* open for reading, or -1 */
+};
+
+struct objects;
+
+/* 0 or -ENOMEM. `descriptor_budget`: how many files may be kept open. */
+int objects_open(struct objects **out, size_t descriptor_budget);
+void objects_close(struct objects *objects);
+
+/*
+ * The object for a mapped file, made at first sight: equal build ids, or else equal device and inode and path, are one
+ * object. `start`..`end` is where `pid` maps it, so that it can be opened through /proc/PID/map_files even if
+ * it was deleted. `build_id` may be NULL. 0 or -ENOMEM; a file that cannot be opened is an object with fd -1.
+ */
+struct object_sighting {
+	pid_t pid;
+	uint64_t start, end;
+	uint64_t device, inode;
+	const char *path;
+	const struct build_id *build_id;
+};
+int objects_get(struct objects *objects, const struct object_sighting *sighting,
+		struct object **out);
+
+size_t objects_count(const struct objects *objects);
+struct object *objects_at(const struct objects *objects, size_t number);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * process.h - who is profiled: program images, their threads, and what became of them.
+ *
+ * A `struct process` is one image of one process: exec ends it and starts another, a reused pid is another. So it has one
+ * address space and becomes one entry of the profile's processes[]. Records name their thread completely (struct
+ * gb_task), so they may come in any order: what is not there yet is made on sight and filled in later.
+ */
+#ifndef GECKOBPF_TARGET_PROCESS_H
+#define GECKOBPF_TARGET_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "target/address_space.h"
+
+struct gb_task;
+struct profile_buffer;
+
+#define THREAD_NAME_BYTES 16
+
+struct thread {
+	uint32_t number; /* dense in its process, in order of appearance */
+	uint32_t tid;
+	uint64_t key_ns; /* the kernel's start time: tells threads with a reused tid apart */
+	uint64_t born_ns; /* 0: before the recording began */
+	uint64_t died_ns; /* 0: alive at the end of the recording (or replaced by exec: see the process) */
+	uint64_t cpu_first_ns; /* CPU time it had used when first seen; UINT64_MAX: not known */
+	uint64_t cpu_last_ns; /* and at its end, or the end of the recording; 0: not known */
+	char name[THREAD_NAME_BYTES];
+	struct process *process;
+};
+
+struct threads {
+	struct thread **items;
+	size_t count, capacity;
+};
+
+struct process {
+	uint32_t number; /* dense, in order of appearance */
+	uint32_t tgid;
+	uint32_t exec_id;
+	uint32_t life; /* 0 for the first image under this tgid, 1, 2, ... for those after it */
+	uint64_t key_ns; /* the kernel's start time of its first thread */
+	uint64_t born_ns; /* fork or exec time; 0: before the recording began */
+	uint64_t died_ns; /* exit time, or when exec replaced it; 0: alive at the end of the recording */
+	bool is_kernel; /* a kernel thread: no address space */
+	bool is_root; /* the user asked for it: not a child, not "everything" */
+	char name[THREAD_NAME_BYTES]; /* the main thread's, which ps(1) shows */
+	char *cmdline; /* arguments joined by blanks; NULL: not known */
+	struct threads threads;
+	struct address_space space;
+	struct profile_buffer *buffer; /* its samples; NULL: none so far. Owned by who set it */
+};
+
+struct processes;
+
+/* 0 or -ENOMEM. */
+int processes_open(struct processes **out);
+/* Frees processes, threads and address spaces; not their buffers. */
+void processes_close(struct processes *processes);
+
+/* The thread that `task` names, made (with its process) if it is new. 0 or -ENOMEM. */
+int processes_thread(struct processes *processes, const struct gb_task *task, struct thread **out);
+
+/* The image that now runs, or ran last, under `tgid`; NULL: none known. */
+struct process *processes_latest(const struct processes *processes, uint32_t tgid);
+
+size_t processes_count(const struct processes *processes);
+struct process *processes_at(const struct processes *processes, size_t number);
+size_t processes_thread_count(const struct processes *processes);
+
+#endif
