@@ -13,12 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define BUILD_ID_MAX_BYTES 20
-
-struct build_id {
-	uint8_t size; /* 0: none known */
-	uint8_t bytes[BUILD_ID_MAX_BYTES];
-};
+#include "target/build_id.h"
 
 enum object_kind {
 	OBJECT_FILE,
@@ -43,7 +38,7 @@ int objects_open(struct objects **out, size_t descriptor_budget);
 void objects_close(struct objects *objects);
 
 /*
- * The object for a mapped file, made at first sight: equal build ids, or else equal device and inode and path, are one
+ * The object for a mapped file, made at first sight: equal build ids, or else equal device, inode and path, are one
  * object. `start`..`end` is where `pid` maps it, so that it can be opened through /proc/PID/map_files even if
  * it was deleted. `build_id` may be NULL. 0 or -ENOMEM; a file that cannot be opened is an object with fd -1.
  */

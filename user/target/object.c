@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object.c - see object.h.
+ *
+ * Two indexes lead to an object. `places` maps (device, inode, path) as /proc/PID/maps tells them; `builds` maps a build id,
+ * which the kernel's mmap events carry instead of device and inode. A file met through one index is entered in
+ * both, since opening it tells the rest. Many places may lead to one object: a library copied into 50 containers.
+ */
+#include "target/object.h"
+#include "base/array.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(entry) ((entry)->out_of_memory = true)
+#include <uthash.h>
+
+/* An index entry: `key` is "device:inode:path" or the build id in hex. */
+struct object_ref {
+	struct object *object;
+	bool out_of_memory;
+	UT_hash_handle hh;
+	char key[];
+};
+
+struct objects {
+	struct object **items;
+	size_t count, capacity;
+	struct object_ref *places, *builds;
+	size_t descriptor_budget;
+};
+
+int objects_open(struct objects **out, size_t descriptor_budget)
+{
+	struct objects *objects = calloc(1, sizeof(*objects));
+
+	if (!objects)
+		return -ENOMEM;
+	objects->descriptor_budget = descriptor_budget;
+	*out = objects;
+	return 0;
+}
+
+static void clear_index(struct object_ref **index)
+{
+	struct object_ref *ref, *next;
+
+	HASH_ITER(hh, *index, ref, next) {
+		HASH_DEL(*index, ref);
+		free(ref);
+	}
+}
+
+static void free_object(struct object *object)
+{
+	fd_close(&object->fd);
+	free(object->path);
+	free(object);
+}
+
+void objects_close(struct objects *objects)
+{
+	size_t i;
+
+	if (!objects)
+		return;
+	clear_index(&objects->places);
+	clear_index(&objects->builds);
+	for (i = 0; i < objects->count; i++)
+		free_object(objects->items[i]);
+	free(objects->items);
+	free(objects);
+}
+
+static struct object *index_find(struct object_ref *index, const char *key)
+{
+	struct object_ref *ref;
+
+	HASH_FIND_STR(index, key, ref);
+	return ref ? ref->object : NULL;
+}
+
+static int index_add(struct object_ref **index, const char *key, struct object *object)
+{
+	size_t size = strlen(key) + 1;
+	struct object_ref *ref = calloc(1, sizeof(*ref) + size);
+
+	if (!ref)
+		return -ENOMEM;
+	memcpy(ref->key, key, size);
+	ref->object = object;
+	HASH_ADD_STR(*index, key, ref);
+	if (ref->out_of_memory) {
+		free(ref);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void build_key(const struct build_id *id, char key[2 * BUILD_ID_MAX_BYTES + 1])
+{
+	size_t i;
+
+	key[0] = '\0';
+	for (i = 0; i < id->size; i++)
+		snprintf(key + 2 * i, 3, "%02x", id->bytes[i]);
+}
+
+static enum object_kind kind_of(const char *path)
+{
+	if (!strcmp(path, "[vdso]"))
+		return OBJECT_VDSO;
+	/* Files have absolute paths; "//anon", "[heap]", "anon_inode:..." and the empty name are memory. */
+	return path[0] == '/' && path[1] != '/' ? OBJECT_FILE : OBJECT_ANONYMOUS;
+}
+
+/*
+ * Through /proc/PID/map_files the very file, whatever became of its name; through /proc/PID/root the name as the
+ * process sees it; else the name as we see it, for a process that is gone. Only regular files: opening a
+ * device can have effects.
+ */
+static int open_mapped_file(const struct object_sighting *sighting)
+{
+	char by_range[64], by_root[4200];
+	const char *const attempts[] = {by_range, by_root, sighting->path};
+	struct stat stat;
+	size_t i;
+
+	snprintf(by_range, sizeof(by_range), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+		 (int)sighting->pid, sighting->start, sighting->end);
+	snprintf(by_root, sizeof(by_root), "/proc/%d/root%s", (int)sighting->pid, sighting->path);
+	for (i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+		int fd = open(attempts[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+		if (fd >= 0 && !fstat(fd, &stat) && S_ISREG(stat.st_mode))
+			return fd;
+		fd_close(&fd);
+	}
+	return -1;
+}
+
+/* The path without the mark that the kernel puts behind the name of a deleted file. */
+static char *clean_path(const char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t length = strlen(path), mark_length = sizeof(mark) - 1;
+
+	if (length > mark_length && !strcmp(path + length - mark_length, mark))
+		length -= mark_length;
+	return strndup(path, length);
+}
+
+static int make_object(struct objects *objects, const struct object_sighting *sighting,
+		       struct object **out)
+{
+	struct object *object = calloc(1, sizeof(*object));
+
+	if (!object)
+		return -ENOMEM;
+	object->fd = -1;
+	object->kind = kind_of(sighting->path);
+	object->first_pid = sighting->pid;
+	object->device = sighting->device;
+	object->inode = sighting->inode;
+	object->path = clean_path(sighting->path);
+	if (!object->path || ARRAY_ROOM(objects)) {
+		free_object(object);
+		return -ENOMEM;
+	}
+	*out = object;
+	return 0;
+}
+
+/* Files open for the profile are those below `descriptor_budget`; others are opened again at the end, if they are still there. */
+static void learn_from_file(struct objects *objects, struct object *object,
+			    const struct object_sighting *sighting)
+{
+	if (sighting->build_id && sighting->build_id->size)
+		object->build_id = *sighting->build_id;
+	if (object->kind != OBJECT_FILE)
+		return;
+	object->fd = open_mapped_file(sighting);
+	if (object->fd < 0)
+		return;
+	if (!object->build_id.size)
+		(void)build_id_read(object->fd, &object->build_id);
+	if (objects->count >= objects->descriptor_budget)
+		fd_close(&object->fd);
+}
+
+static int add_object(struct objects *objects, struct object *object)
+{
+	char key[2 * BUILD_ID_MAX_BYTES + 1];
+	int err;
+
+	build_key(&object->build_id, key);
+	if (object->build_id.size) {
+		err = index_add(&objects->builds, key, object);
+		if (err)
+			return err;
+	}
+	object->number = (uint32_t)objects->count;
+	objects->items[objects->count++] = object; /* room was made in make_object() */
+	return 0;
+}
+
+/* The object was not known by its place: it may be known by its build id, or else it is new. */
+static int meet_file(struct objects *objects, const struct object_sighting *sighting,
+		     struct object **out)
+{
+	char key[2 * BUILD_ID_MAX_BYTES + 1];
+	struct object *object, *known;
+	int err;
+
+	err = make_object(objects, sighting, &object);
+	if (err)
+		return err;
+	learn_from_file(objects, object, sighting);
+	build_key(&object->build_id, key);
+	known = object->build_id.size ? index_find(objects->builds, key) : NULL;
+	if (!known) {
+		err = add_object(objects, object);
+		known = object;
+	}
+	if (known != object || err)
+		free_object(object);
+	if (!err)
+		*out = known;
+	return err;
+}
+
+int objects_get(struct objects *objects, const struct object_sighting *sighting,
+		struct object **out)
+{
+	char build[2 * BUILD_ID_MAX_BYTES + 1], place[4200];
+	struct object *object = NULL;
+	int err;
+
+	if (sighting->build_id && sighting->build_id->size) {
+		build_key(sighting->build_id, build);
+		object = index_find(objects->builds, build);
+		if (object) {
+			*out = object;
+			return 0;
+		}
+	}
+	snprintf(place, sizeof(place), "%" PRIx64 ":%" PRIx64 ":%s", sighting->device,
+		 sighting->inode, sighting->path);
+	object = index_find(objects->places, place);
+	if (object) {
+		*out = object;
+		return 0;
+	}
+	err = meet_file(objects, sighting, &object);
+	if (err)
+		return err;
+	err = index_add(&objects->places, place, object);
+	if (!err)
+		*out = object;
+	return err;
+}
+
+size_t objects_count(const struct objects *objects)
+{
+	return objects->count;
+}
+
+struct object *objects_at(const struct objects *objects, size_t number)
+{
+	return objects->items[number];
+}
