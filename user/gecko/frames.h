@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * frames.h - from the nodes of a process's buffer to locations: what a frame is called, and its category.
+ *
+ *   node (pc, prefix)  ──leaf or caller?──>  address  ──address space, symbols──>  location
+ *
+ * A caller's pc is where it goes on after the call. The call itself is before that, and it may be the function's last
+ * instruction: so callers are looked up at pc - 1, leaves at pc. Locations are cached by address as long as the era of the
+ * address space lasts.
+ */
+#ifndef GECKOBPF_GECKO_FRAMES_H
+#define GECKOBPF_GECKO_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct frames;
+struct kernel_symbols;
+struct libs;
+struct process;
+struct unique_table;
+
+/* Indexes into meta.categories. */
+enum frame_category {
+	CATEGORY_OTHER,
+	CATEGORY_IDLE,
+	CATEGORY_USER,
+	CATEGORY_KERNEL,
+};
+
+/* All is borrowed. */
+struct frames_source {
+	const struct process *process;
+	struct libs *libs;
+	const struct kernel_symbols *kernel; /* NULL: kernel frames are addresses */
+	bool addresses; /* all frames are addresses, raw as they were captured */
+};
+
+struct frame_node {
+	uint64_t pc;
+	uint32_t prefix; /* STACK_NODE_NONE: a root */
+	bool is_kernel;
+};
+
+struct location {
+	uint32_t text;
+	uint8_t category; /* enum frame_category */
+	bool is_entry; /* the function is where the stacks of processes and threads start */
+};
+
+/* 0 or -ENOMEM. */
+int frames_open(struct frames **out, const struct frames_source *source);
+void frames_close(struct frames *frames);
+
+/* Forgets all nodes. */
+void frames_restart(struct frames *frames);
+/* Adds node number `node`. 0, -ENOMEM, -EBADMSG: not the next number, or its prefix is not before it. */
+int frames_add_node(struct frames *frames, uint32_t node, const struct frame_node *content);
+/* NULL: there is no such node. */
+const struct frame_node *frames_node(const struct frames *frames, uint32_t node);
+
+/* Moves to a time: what frames are called may be different from then on. */
+void frames_seek(struct frames *frames, uint64_t time_ns);
+/* Rises whenever what is known of a node number no longer holds. Starts at 1 or more. */
+uint32_t frames_epoch(const struct frames *frames);
+
+/* The location of a node at the current time. 0 or -ENOMEM. */
+int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id);
+/* The location of the frame that stands for what is missing below a cut-off stack. 0 or -ENOMEM. */
+int frames_locate_truncated(struct frames *frames, uint32_t *id);
+
+/* Locations have dense numbers; `id` is one of them. */
+size_t frames_location_count(const struct frames *frames);
+const struct location *frames_location(const struct frames *frames, uint32_t id);
+const char *frames_text(const struct frames *frames, uint32_t text, size_t *length);
+
+/* Distinct addresses for which there was no name. */
+uint64_t frames_unnamed(const struct frames *frames);
+/* Numbers of the objects that addresses were found in. */
+const struct unique_table *frames_objects(const struct frames *frames);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* meta.h - what a profile says of itself. */
+#ifndef GECKOBPF_GECKO_META_H
+#define GECKOBPF_GECKO_META_H
+
+#include <stdbool.h>
+
+struct json;
+struct process;
+struct profile_facts;
+
+/* The value of the profile's "meta". `presymbolicated`: the front-end shall not look for symbols. */
+void meta_write(struct json *json, const struct profile_facts *facts, bool presymbolicated);
+
+/* The value of the "meta" of an entry of processes[]. */
+void meta_write_process(struct json *json, const struct profile_facts *facts,
+			const struct process *process);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gecko/process_writer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer/profile_buffer.h"
+#include "gecko/frames.h"
+#include "gecko/json.h"
+#include "gecko/libs.h"
+#include "gecko/meta.h"
+#include "gecko/tally.h"
+#include "gecko/thread_stream.h"
+#include "target/process.h"
+
+struct process_writer {
+	struct profile_pass *pass;
+	struct process *process;
+	struct frames *frames;
+	struct thread_stream_source source;
+	struct thread_stream **streams; /* by thread number; NULL: no samples so far */
+	size_t stream_count;
+	uint64_t sample_count;
+};
+
+/* ---- opening ------------------------------------------------------------------------- */
+
+static void close_writer(struct process_writer *writer)
+{
+	size_t i;
+
+	for (i = 0; writer->streams && i < writer->stream_count; i++)
+		thread_stream_close(writer->streams[i]);
+	free(writer->streams);
+	frames_close(writer->frames);
+}
+
+static int open_writer(struct process_writer *writer, struct profile_pass *pass,
+		       struct process *process)
+{
+	const struct profile_input *input = pass->input;
+	struct frames_source source = {
+		.process = process,
+		.libs = pass->libs,
+		.kernel = input->kernel,
+		.addresses = !input->symbolizer,
+	};
+	int err;
+
+	memset(writer, 0, sizeof(*writer));
+	writer->pass = pass;
+	writer->process = process;
+	writer->stream_count = process->threads.count;
+	/* One more, so that none is not an allocation of 0 bytes. */
+	writer->streams = calloc(writer->stream_count + 1, sizeof(struct thread_stream *));
+	if (!writer->streams)
+		return -ENOMEM;
+	err = frames_open(&writer->frames, &source);
+	writer->source = (struct thread_stream_source){
+		.frames = writer->frames,
+		.pool = pass->pool,
+		.start_ns = input->facts->start_ns,
+		.end_ns = input->facts->end_ns,
+		.interval_ns = input->facts->interval_ns,
+		.marks_truncated = input->symbolizer,
+	};
+	return err;
+}
+
+/* ---- reading the buffer ---------------------------------------------------------------- */
+
+static int on_restart(void *context)
+{
+	struct process_writer *writer = context;
+
+	frames_restart(writer->frames);
+	return 0;
+}
+
+static int on_node(void *context, uint32_t number, uint32_t prefix, uint64_t pc, bool is_kernel)
+{
+	struct process_writer *writer = context;
+	const struct frame_node node = { .pc = pc, .prefix = prefix, .is_kernel = is_kernel };
+
+	return frames_add_node(writer->frames, number, &node);
+}
+
+static int need_stream(struct process_writer *writer, uint32_t number)
+{
+	if (number >= writer->stream_count)
+		return -EBADMSG;
+	if (writer->streams[number])
+		return 0;
+	return thread_stream_open(&writer->streams[number], writer->process->threads.items[number],
+				  &writer->source);
+}
+
+static int on_sample(void *context, const struct sample_view *sample)
+{
+	struct process_writer *writer = context;
+	int err = need_stream(writer, sample->thread);
+
+	if (err)
+		return err;
+	frames_seek(writer->frames, sample->time_ns);
+	writer->sample_count++;
+	return thread_stream_sample(writer->streams[sample->thread], sample);
+}
+
+static int read_buffer(struct process_writer *writer)
+{
+	static const struct profile_visitor visitor = {
+		.restart = on_restart,
+		.node = on_node,
+		.sample = on_sample,
+	};
+
+	if (!writer->process->buffer)
+		return 0;
+	return profile_buffer_read(writer->process->buffer, &visitor, writer);
+}
+
+/* ---- counting -------------------------------------------------------------------------- */
+
+static int count_self(struct process_writer *writer, const struct thread_stream *stream, size_t stack)
+{
+	uint64_t location = stream->frames.keys[(uint32_t)stream->stacks.keys[stack]];
+	uint32_t text = frames_location(writer->frames, (uint32_t)location)->text;
+	size_t length;
+	const char *name = frames_text(writer->frames, text, &length);
+
+	return tally_add(writer->pass->tally, name, length,
+			 stream->notes.items[stack].self_samples);
+}
+
+/* Which stacks are complete is only known where functions have names. */
+static int count_thread(struct process_writer *writer, const struct thread_stream *stream)
+{
+	struct profile_summary *summary = &writer->pass->summary;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < stream->notes.count && !err; i++) {
+		const struct stack_note *note = &stream->notes.items[i];
+
+		if (!note->self_samples)
+			continue;
+		if (note->has_user && writer->source.marks_truncated)
+			summary->user_stacks += note->self_samples;
+		if (note->has_user && note->is_complete)
+			summary->complete_stacks += note->self_samples;
+		err = count_self(writer, stream, i);
+	}
+	summary->samples += stream->sample_count;
+	summary->threads += stream->sample_count > 0;
+	writer->pass->clamped_count += stream->clamped_count;
+	return err;
+}
+
+/* ---- threads --------------------------------------------------------------------------- */
+
+static uint64_t since_start(const struct process_writer *writer, uint64_t time_ns)
+{
+	return time_ns > writer->source.start_ns ? time_ns - writer->source.start_ns : 0;
+}
+
+/* An image that was not the first under its pid needs another: the front-end would merge the two. */
+static void write_pid(struct json *json, const struct process *process)
+{
+	char text[32];
+
+	json_key(json, "pid");
+	if (!process->life) {
+		json_u64(json, process->tgid);
+		return;
+	}
+	snprintf(text, sizeof(text), "%u.%u", process->tgid, process->life);
+	json_string(json, text);
+}
+
+static void write_thread_name(struct json *json, const struct thread *thread)
+{
+	char text[32];
+
+	json_key(json, "name");
+	if (thread->tid == thread->process->tgid) {
+		json_string(json, "GeckoMain");
+	} else if (thread->name[0]) {
+		json_string_bytes(json, thread->name, strnlen(thread->name, sizeof(thread->name)));
+	} else {
+		snprintf(text, sizeof(text), "Thread <%u>", thread->tid);
+		json_string(json, text);
+	}
+}
+
+/* Where the arguments after the first `count` begin to be too many. Arguments are joined by blanks. */
+static size_t arguments_length(const char *arguments, size_t count)
+{
+	size_t length = 0;
+
+	for (; count && arguments[length]; count--) {
+		length += strspn(arguments + length, " ");
+		length += strcspn(arguments + length, " ");
+	}
+	return length;
+}
+
+static int write_process_name(struct json *json, const struct process *process, size_t include_args)
+{
+	size_t name_length = strnlen(process->name, sizeof(process->name)), length = 0;
+	const char *arguments = process->cmdline ? strchr(process->cmdline, ' ') : NULL;
+	char *text;
+
+	if (arguments)
+		length = arguments_length(arguments, include_args);
+	text = malloc(name_length + length + 1);
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, process->name, name_length);
+	if (length)
+		memcpy(text + name_length, arguments, length);
+	json_key(json, "processName");
+	json_string_bytes(json, text, name_length + length);
+	free(text);
+	return 0;
+}
+
+static void write_life(const struct process_writer *writer, const struct thread *thread)
+{
+	struct json *json = writer->pass->json;
+	uint64_t died_ns = thread->died_ns ? thread->died_ns : thread->process->died_ns;
+
+	json_key_time_ms(json, "registerTime", (int64_t)since_start(writer, thread->born_ns));
+	json_key(json, "unregisterTime");
+	if (died_ns)
+		json_time_ms(json, (int64_t)since_start(writer, died_ns));
+	else
+		json_null(json);
+}
+
+static int write_thread(struct process_writer *writer, struct thread_stream *stream)
+{
+	const struct thread *thread = stream->thread;
+	struct json *json = writer->pass->json;
+	int err = thread_stream_finish(stream);
+
+	if (err)
+		return err;
+	json_object_begin(json);
+	write_thread_name(json, thread);
+	json_key_string(json, "processType", writer->process->is_root ? "default" : "native");
+	err = write_process_name(json, writer->process, writer->pass->input->facts->include_args);
+	write_pid(json, writer->process);
+	json_key_u64(json, "tid", thread->tid);
+	write_life(writer, thread);
+	if (!err)
+		err = thread_stream_write(stream, json);
+	json_object_end(json);
+	return err ? err : count_thread(writer, stream);
+}
+
+/* A process whose main thread was never met gets one: without it the front-end does not show the process as one. */
+static int write_main_thread(struct process_writer *writer)
+{
+	const struct thread thread = {
+		.tid = writer->process->tgid,
+		.born_ns = writer->process->born_ns,
+		.cpu_first_ns = UINT64_MAX,
+		.process = writer->process,
+	};
+	struct thread_stream *stream;
+	int err = thread_stream_open(&stream, &thread, &writer->source);
+
+	if (err)
+		return err;
+	err = write_thread(writer, stream);
+	thread_stream_close(stream);
+	return err;
+}
+
+static int write_threads(struct process_writer *writer)
+{
+	bool has_main = false;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < writer->stream_count && !err; i++) {
+		const struct thread *thread = writer->process->threads.items[i];
+		bool is_main = thread->tid == writer->process->tgid;
+
+		if (!writer->streams[i] && !is_main && thread->died_ns &&
+		    thread->died_ns <= writer->source.start_ns)
+			continue;
+		has_main = has_main || is_main;
+		err = need_stream(writer, (uint32_t)i);
+		if (!err)
+			err = write_thread(writer, writer->streams[i]);
+	}
+	if (!err && !has_main)
+		err = write_main_thread(writer);
+	return err;
+}
+
+/* ---- the process ------------------------------------------------------------------------ */
+
+static int write_entry(struct process_writer *writer)
+{
+	struct json *json = writer->pass->json;
+	int err;
+
+	json_object_begin(json);
+	json_key(json, "meta");
+	meta_write_process(json, writer->pass->input->facts, writer->process);
+	json_key(json, "libs");
+	err = libs_write(writer->pass->libs, &writer->process->space, frames_objects(writer->frames),
+			 json);
+	json_key(json, "threads");
+	json_array_begin(json);
+	if (!err)
+		err = write_threads(writer);
+	json_array_end(json);
+	json_key_literal(json, "pausedRanges", "[]");
+	json_key_literal(json, "processes", "[]");
+	json_object_end(json);
+	writer->pass->summary.processes++;
+	writer->pass->summary.unsymbolized += frames_unnamed(writer->frames);
+	return err ? err : json_error(json);
+}
+
+int process_write(struct profile_pass *pass, struct process *process, bool keep_empty)
+{
+	struct process_writer writer;
+	int err = open_writer(&writer, pass, process);
+
+	if (!err)
+		err = read_buffer(&writer);
+	if (!err && (writer.sample_count || keep_empty))
+		err = write_entry(&writer);
+	close_writer(&writer);
+	return err;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* process_writer.h - one program image: its buffer is read once, then it becomes an entry of processes[]. */
+#ifndef GECKOBPF_GECKO_PROCESS_WRITER_H
+#define GECKOBPF_GECKO_PROCESS_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gecko/profile.h"
+
+struct json;
+struct libs;
+struct process;
+struct spool_pool;
+struct tally;
+
+/* What the writing of all processes shares, borrowed, and what it counts. */
+struct profile_pass {
+	const struct profile_input *input;
+	struct json *json;
+	struct libs *libs;
+	struct spool_pool *pool;
+	struct tally *tally;
+	struct profile_summary summary; /* without the top */
+	uint64_t clamped_count; /* rows whose time would have gone backwards */
+};
+
+/*
+ * Writes the process, if it has samples or `keep_empty`. 0, -ENOMEM, -EBADMSG (the buffer makes no sense), json's
+ * error, -errno of the spool.
+ */
+int process_write(struct profile_pass *pass, struct process *process, bool keep_empty);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gecko/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gecko/json.h"
+#include "gecko/libs.h"
+#include "gecko/meta.h"
+#include "gecko/output.h"
+#include "gecko/process_writer.h"
+#include "gecko/spool.h"
+#include "gecko/tally.h"
+#include "target/process.h"
+
+/* JavaScript files; the front-end wants the table. */
+#define SOURCES                                                                                    \
+	"{\"schema\":{\"id\":0,\"filename\":1,\"startLine\":2,\"startColumn\":3,"                  \
+	"\"sourceMapURL\":4},\"data\":[]}"
+
+static int write_to_output(void *context, const void *data, size_t size)
+{
+	return output_write(context, data, size);
+}
+
+static void close_pass(struct profile_pass *pass)
+{
+	json_close(pass->json);
+	libs_close(pass->libs);
+	spool_pool_close(pass->pool);
+	tally_close(pass->tally);
+}
+
+static int open_pass(struct profile_pass *pass, const struct profile_input *input,
+		     struct output *output)
+{
+	const struct json_sink sink = { write_to_output, output };
+	int err;
+
+	memset(pass, 0, sizeof(*pass));
+	pass->input = input;
+	err = json_open(&pass->json, &sink);
+	if (!err)
+		err = libs_open(&pass->libs, input->symbolizer);
+	if (!err)
+		err = spool_pool_open(&pass->pool, 0);
+	if (!err)
+		err = tally_open(&pass->tally);
+	return err;
+}
+
+/* Who was asked for is shown even if it never ran, but only as what it was at the end. */
+static bool keeps_empty(const struct profile_pass *pass, const struct process *process)
+{
+	if (!process->is_root || processes_latest(pass->input->processes, process->tgid) != process)
+		return false;
+	return !process->died_ns || process->died_ns > pass->input->facts->start_ns;
+}
+
+/* The process that stands for a recording without samples: the first root, or else the first. */
+static struct process *first_process(struct processes *processes)
+{
+	size_t i;
+
+	for (i = 0; i < processes_count(processes); i++) {
+		if (processes_at(processes, i)->is_root)
+			return processes_at(processes, i);
+	}
+	return i ? processes_at(processes, 0) : NULL;
+}
+
+static int write_processes(struct profile_pass *pass)
+{
+	struct processes *processes = pass->input->processes;
+	struct process *first;
+	size_t i;
+	int err = 0;
+
+	json_key(pass->json, "processes");
+	json_array_begin(pass->json);
+	for (i = 0; i < processes_count(processes) && !err; i++) {
+		struct process *process = processes_at(processes, i);
+
+		err = process_write(pass, process, keeps_empty(pass, process));
+	}
+	/* A profile without threads is refused. */
+	first = pass->summary.processes ? NULL : first_process(processes);
+	if (first && !err)
+		err = process_write(pass, first, true);
+	json_array_end(pass->json);
+	return err;
+}
+
+static void write_log(const struct profile_pass *pass)
+{
+	const struct profile_facts *facts = pass->input->facts;
+	struct json *json = pass->json;
+	size_t i;
+
+	json_key(json, "profilingLog");
+	json_object_begin(json);
+	json_key(json, "geckobpf");
+	json_object_begin(json);
+	if (facts->version)
+		json_key_string(json, "version", facts->version);
+	for (i = 0; i < facts->log_count; i++)
+		json_key_u64(json, facts->log[i].name, facts->log[i].value);
+	json_key_u64(json, "rowsWithClampedTime", pass->clamped_count);
+	json_key_u64(json, "spilledBytes", spool_pool_spilled(pass->pool));
+	json_object_end(json);
+	json_object_end(json);
+}
+
+static int write_profile(struct profile_pass *pass)
+{
+	struct json *json = pass->json;
+	int err;
+
+	json_object_begin(json);
+	json_key(json, "meta");
+	meta_write(json, pass->input->facts, pass->input->symbolizer);
+	json_key_literal(json, "libs", "[]");
+	json_key_literal(json, "threads", "[]");
+	json_key_literal(json, "pausedRanges", "[]");
+	json_key_literal(json, "sources", SOURCES);
+	err = write_processes(pass);
+	write_log(pass);
+	json_object_end(json);
+	return err ? err : json_flush(json);
+}
+
+int profile_write(const struct profile_input *input, struct output *output,
+		  struct profile_summary *summary)
+{
+	struct profile_pass pass;
+	int err = open_pass(&pass, input, output);
+
+	if (!err)
+		err = write_profile(&pass);
+	if (!err) {
+		pass.summary.top_count = summary->top_count;
+		err = tally_top(pass.tally, &pass.summary.top, &pass.summary.top_count);
+	}
+	if (!err)
+		*summary = pass.summary;
+	close_pass(&pass);
+	return err;
+}
+
+void profile_summary_clear(struct profile_summary *summary)
+{
+	tally_free_top(summary->top, summary->top_count);
+	memset(summary, 0, sizeof(*summary));
+}

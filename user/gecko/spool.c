@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * spool.c - chunks double from 1 KiB to 64 KiB, so that many small spools take little and a large one few chunks.
+ *
+ * A spill empties all spools of the pool, also their half-full chunks: then the bound holds however many there are.
+ */
+#include "gecko/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/fd.h"
+#include "gecko/json.h"
+
+#define CHUNK_MIN_BYTES 1024
+#define CHUNK_MAX_BYTES (64 * 1024)
+
+struct spool_chunk {
+	struct spool_chunk *next;
+	uint32_t used, capacity;
+	char bytes[];
+};
+
+/* A piece that lies in the file. */
+struct spool_segment {
+	uint64_t offset, length;
+};
+
+struct spool_segments {
+	struct spool_segment *items;
+	size_t count, capacity;
+};
+
+struct spool {
+	struct spool_pool *pool;
+	struct spool *previous, *next; /* in the pool */
+	struct spool_chunk *first, *last;
+	struct spool_segments segments;
+	uint64_t bytes;
+};
+
+struct spool_pool {
+	struct spool *spools;
+	size_t bound_bytes, memory_bytes; /* capacities of all chunks */
+	int fd; /* the temporary file, -1 until it is needed */
+	int error;
+	uint64_t file_end, spilled;
+};
+
+int spool_pool_open(struct spool_pool **out, size_t bound_bytes)
+{
+	struct spool_pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool)
+		return -ENOMEM;
+	pool->bound_bytes = bound_bytes ? bound_bytes : SPOOL_MEMORY_BYTES;
+	pool->fd = -1;
+	*out = pool;
+	return 0;
+}
+
+void spool_pool_close(struct spool_pool *pool)
+{
+	if (!pool)
+		return;
+	fd_close(&pool->fd);
+	free(pool);
+}
+
+uint64_t spool_pool_spilled(const struct spool_pool *pool)
+{
+	return pool->spilled;
+}
+
+int spool_open(struct spool **out, struct spool_pool *pool)
+{
+	struct spool *spool = calloc(1, sizeof(*spool));
+
+	if (!spool)
+		return -ENOMEM;
+	spool->pool = pool;
+	spool->next = pool->spools;
+	if (spool->next)
+		spool->next->previous = spool;
+	pool->spools = spool;
+	*out = spool;
+	return 0;
+}
+
+static void drop_chunks(struct spool *spool)
+{
+	struct spool_chunk *chunk, *next;
+
+	for (chunk = spool->first; chunk; chunk = next) {
+		next = chunk->next;
+		spool->pool->memory_bytes -= chunk->capacity;
+		free(chunk);
+	}
+	spool->first = NULL;
+	spool->last = NULL;
+}
+
+/* Nobody needs what is in the file: start it over, so that it does not grow with the number of processes. */
+static void rewind_file(struct spool_pool *pool)
+{
+	if (pool->fd < 0 || !pool->file_end)
+		return;
+	if (!ftruncate(pool->fd, 0) && !lseek(pool->fd, 0, SEEK_SET))
+		pool->file_end = 0;
+}
+
+void spool_close(struct spool *spool)
+{
+	struct spool_pool *pool;
+
+	if (!spool)
+		return;
+	pool = spool->pool;
+	drop_chunks(spool);
+	free(spool->segments.items);
+	if (spool->next)
+		spool->next->previous = spool->previous;
+	if (spool->previous)
+		spool->previous->next = spool->next;
+	else
+		pool->spools = spool->next;
+	free(spool);
+	if (!pool->spools)
+		rewind_file(pool);
+}
+
+/* ---- to the file --------------------------------------------------------------- */
+
+/* A file without a name in $TMPDIR or /tmp. */
+static int open_file(struct spool_pool *pool)
+{
+	const char *directory = getenv("TMPDIR");
+	char path[PATH_MAX];
+	int length;
+
+	if (pool->fd >= 0)
+		return 0;
+	if (!directory || !*directory)
+		directory = "/tmp";
+	pool->fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (pool->fd >= 0)
+		return 0;
+	length = snprintf(path, sizeof(path), "%s/geckobpf-XXXXXX", directory);
+	if (length < 0 || (size_t)length >= sizeof(path))
+		return -ENAMETOOLONG;
+	pool->fd = mkostemp(path, O_CLOEXEC);
+	if (pool->fd < 0)
+		return -errno;
+	unlink(path);
+	return 0;
+}
+
+static int spill_one(struct spool *spool)
+{
+	struct spool_pool *pool = spool->pool;
+	struct spool_segment segment = { .offset = pool->file_end };
+	const struct spool_chunk *chunk;
+	int err = ARRAY_ROOM(&spool->segments);
+
+	for (chunk = spool->first; chunk && !err; chunk = chunk->next) {
+		err = fd_write_all(pool->fd, chunk->bytes, chunk->used);
+		segment.length += chunk->used;
+	}
+	if (err)
+		return err;
+	drop_chunks(spool);
+	if (segment.length)
+		spool->segments.items[spool->segments.count++] = segment;
+	pool->file_end += segment.length;
+	pool->spilled += segment.length;
+	return 0;
+}
+
+static int spill_all(struct spool_pool *pool)
+{
+	struct spool *spool;
+	int err = open_file(pool);
+
+	for (spool = pool->spools; spool && !err; spool = spool->next) {
+		if (spool->first)
+			err = spill_one(spool);
+	}
+	return err;
+}
+
+/* ---- growing ------------------------------------------------------------------- */
+
+static size_t next_capacity(const struct spool *spool)
+{
+	size_t capacity = spool->last ? (size_t)spool->last->capacity * 2 : CHUNK_MIN_BYTES;
+
+	return capacity > CHUNK_MAX_BYTES ? CHUNK_MAX_BYTES : capacity;
+}
+
+static int add_chunk(struct spool *spool)
+{
+	struct spool_pool *pool = spool->pool;
+	size_t capacity = next_capacity(spool);
+	struct spool_chunk *chunk;
+	int err;
+
+	if (pool->memory_bytes && pool->memory_bytes + capacity > pool->bound_bytes) {
+		err = spill_all(pool);
+		if (err)
+			return err;
+		capacity = next_capacity(spool);
+	}
+	chunk = malloc(sizeof(*chunk) + capacity);
+	if (!chunk)
+		return -ENOMEM;
+	chunk->next = NULL;
+	chunk->used = 0;
+	chunk->capacity = (uint32_t)capacity;
+	if (spool->last)
+		spool->last->next = chunk;
+	else
+		spool->first = chunk;
+	spool->last = chunk;
+	pool->memory_bytes += capacity;
+	return 0;
+}
+
+char *spool_room(struct spool *spool, size_t size)
+{
+	struct spool_pool *pool = spool->pool;
+
+	if (!spool->last || spool->last->capacity - spool->last->used < size) {
+		if (!pool->error)
+			pool->error = size > CHUNK_MIN_BYTES ? -E2BIG : add_chunk(spool);
+	}
+	if (pool->error)
+		return NULL;
+	return spool->last->bytes + spool->last->used;
+}
+
+void spool_advance(struct spool *spool, size_t size)
+{
+	spool->last->used += (uint32_t)size;
+	spool->bytes += size;
+}
+
+int spool_error(const struct spool *spool)
+{
+	return spool->pool->error;
+}
+
+uint64_t spool_bytes(const struct spool *spool)
+{
+	return spool->bytes;
+}
+
+/* ---- reading ------------------------------------------------------------------- */
+
+static int splice_segment(const struct spool *spool, const struct spool_segment *segment,
+			  char *buffer, struct json *json)
+{
+	uint64_t done = 0;
+
+	while (done < segment->length) {
+		uint64_t rest = segment->length - done;
+		size_t size = rest < CHUNK_MAX_BYTES ? (size_t)rest : CHUNK_MAX_BYTES;
+		int err = fd_pread_all(spool->pool->fd, buffer, size,
+				       (off_t)(segment->offset + done));
+
+		if (err)
+			return err;
+		json_raw(json, buffer, size);
+		done += size;
+	}
+	return 0;
+}
+
+static int splice_file(const struct spool *spool, struct json *json)
+{
+	char *buffer;
+	size_t i;
+	int err = 0;
+
+	if (!spool->segments.count)
+		return 0;
+	buffer = malloc(CHUNK_MAX_BYTES);
+	if (!buffer)
+		return -ENOMEM;
+	for (i = 0; i < spool->segments.count && !err; i++)
+		err = splice_segment(spool, &spool->segments.items[i], buffer, json);
+	free(buffer);
+	return err;
+}
+
+int spool_splice(const struct spool *spool, struct json *json)
+{
+	const struct spool_chunk *chunk;
+	int err = spool->pool->error;
+
+	if (!err)
+		err = splice_file(spool, json);
+	if (err)
+		return err;
+	for (chunk = spool->first; chunk; chunk = chunk->next)
+		json_raw(json, chunk->bytes, chunk->used);
+	return json_error(json);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread_stream.h - one thread's samples become rows, while its tables of frames and stacks grow.
+ *
+ * A row is [stack,time,0,delta]: time in ms since the recording began, delta the CPU time in ns since the row before. Rows
+ * without a stack (null) count in no call tree; they are there so that the CPU graph is right:
+ *
+ *   baseline   when the thread is first known, with the CPU time it had used by then
+ *   gap        where it came back onto the CPU, if that is more than an interval after the row before: it slept until then
+ *   closing    at its end, if it has used CPU time since its last row
+ */
+#ifndef GECKOBPF_GECKO_THREAD_STREAM_H
+#define GECKOBPF_GECKO_THREAD_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gecko/stack_map.h"
+#include "gecko/unique.h"
+
+struct frames;
+struct json;
+struct sample_view;
+struct spool;
+struct spool_pool;
+struct thread;
+
+/* All is borrowed. */
+struct thread_stream_source {
+	struct frames *frames;
+	struct spool_pool *pool;
+	uint64_t start_ns, end_ns, interval_ns;
+	bool marks_truncated; /* a stack that does not start at a known entry gets a root that says so */
+};
+
+/* What is known of a stack besides its frame and prefix. */
+struct stack_note {
+	uint64_t self_samples;
+	bool has_user;
+	bool is_complete;
+};
+
+struct stack_notes {
+	struct stack_note *items;
+	size_t count, capacity;
+};
+
+/* To be read by who writes the tables. */
+struct thread_stream {
+	struct thread_stream_source source;
+	const struct thread *thread;
+	struct spool *rows; /* "[...],[...]" */
+	struct unique_table frames; /* keys: locations */
+	struct unique_table stacks; /* keys: prefix << 32 | frame; prefix UNIQUE_NONE: a root */
+	struct stack_notes notes; /* by stack */
+	struct stack_map map;
+	struct {
+		uint32_t *items; /* nodes on the way to the root, times two, plus one for a leaf */
+		size_t count, capacity;
+	} pending;
+	uint64_t time_ns, cpu_ns; /* of the last row, time since the recording began */
+	uint64_t row_count;
+	uint64_t sample_count; /* rows with a stack */
+	uint64_t clamped_count; /* rows whose time would have gone backwards */
+};
+
+/* 0 or -ENOMEM. Writes the baseline. */
+int thread_stream_open(struct thread_stream **out, const struct thread *thread,
+		       const struct thread_stream_source *source);
+void thread_stream_close(struct thread_stream *stream);
+
+/* 0, -ENOMEM, -EBADMSG: the sample's stack is no node; -errno of the spool. */
+int thread_stream_sample(struct thread_stream *stream, const struct sample_view *sample);
+
+/* Writes the closing row: no samples after it. 0 or -errno of the spool. */
+int thread_stream_finish(struct thread_stream *stream);
+
+/*
+ * Writes the members samples, markers, frameTable, stackTable and stringTable of an object that is open. 0, -ENOMEM,
+ * -errno of the spool, or json's error.
+ */
+int thread_stream_write(struct thread_stream *stream, struct json *json);
+
+#endif

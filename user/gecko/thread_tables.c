@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* thread_tables.c - the tables of a thread as JSON. Strings are numbered as the frames that use them are written. */
+#include "gecko/thread_stream.h"
+
+#include "gecko/frames.h"
+#include "gecko/json.h"
+#include "gecko/spool.h"
+
+#define SAMPLES_SCHEMA "{\"stack\":0,\"time\":1,\"eventDelay\":2,\"threadCPUDelta\":3}"
+#define MARKERS_TABLE                                                                              \
+	"{\"schema\":{\"name\":0,\"startTime\":1,\"endTime\":2,\"phase\":3,\"category\":4,"        \
+	"\"data\":5},\"data\":[]}"
+#define FRAMES_SCHEMA                                                                              \
+	"{\"location\":0,\"relevantForJS\":1,\"innerWindowID\":2,\"implementation\":3,"            \
+	"\"line\":4,\"column\":5,\"category\":6,\"subcategory\":7}"
+#define STACKS_SCHEMA "{\"prefix\":0,\"frame\":1}"
+
+static void table_begin(struct json *json, const char *name, const char *schema)
+{
+	json_key(json, name);
+	json_object_begin(json);
+	json_key_literal(json, "schema", schema);
+	json_key(json, "data");
+	json_array_begin(json);
+}
+
+static void table_end(struct json *json)
+{
+	json_array_end(json);
+	json_object_end(json);
+}
+
+static int write_samples(struct thread_stream *stream, struct json *json)
+{
+	int err;
+
+	table_begin(json, "samples", SAMPLES_SCHEMA);
+	err = spool_splice(stream->rows, json);
+	table_end(json);
+	return err;
+}
+
+static int write_frames(struct thread_stream *stream, struct unique_table *strings,
+			struct json *json)
+{
+	uint32_t string;
+	size_t i;
+	int err = 0;
+
+	table_begin(json, "frameTable", FRAMES_SCHEMA);
+	for (i = 0; i < stream->frames.count && !err; i++) {
+		const struct location *location = frames_location(stream->source.frames,
+								  (uint32_t)stream->frames.keys[i]);
+
+		err = unique_add(strings, location->text, &string);
+		json_array_begin(json);
+		json_u64(json, string);
+		json_literal(json, "false,null,null,null,null");
+		json_u64(json, location->category);
+		json_literal(json, "0");
+		json_array_end(json);
+	}
+	table_end(json);
+	return err;
+}
+
+static void write_stacks(struct thread_stream *stream, struct json *json)
+{
+	size_t i;
+
+	table_begin(json, "stackTable", STACKS_SCHEMA);
+	for (i = 0; i < stream->stacks.count; i++) {
+		uint32_t prefix = (uint32_t)(stream->stacks.keys[i] >> 32);
+
+		json_array_begin(json);
+		if (prefix == UNIQUE_NONE)
+			json_null(json);
+		else
+			json_u64(json, prefix);
+		json_u64(json, (uint32_t)stream->stacks.keys[i]);
+		json_array_end(json);
+	}
+	table_end(json);
+}
+
+static void write_strings(const struct thread_stream *stream, const struct unique_table *strings,
+			  struct json *json)
+{
+	size_t i, length;
+
+	json_key(json, "stringTable");
+	json_array_begin(json);
+	for (i = 0; i < strings->count; i++) {
+		const char *text = frames_text(stream->source.frames, (uint32_t)strings->keys[i],
+					       &length);
+
+		json_string_bytes(json, text, length);
+	}
+	json_array_end(json);
+}
+
+int thread_stream_write(struct thread_stream *stream, struct json *json)
+{
+	struct unique_table strings = { 0 };
+	int err = write_samples(stream, json);
+
+	json_key_literal(json, "markers", MARKERS_TABLE);
+	if (!err)
+		err = write_frames(stream, &strings, json);
+	if (!err) {
+		write_stacks(stream, json);
+		write_strings(stream, &strings, json);
+	}
+	unique_clear(&strings);
+	return err ? err : json_error(json);
+}
