@@ -18,6 +18,7 @@ enum gb_record_kind {
 	GB_RECORD_NONE = 0,
 	GB_RECORD_SAMPLE = 1, /* struct gb_sample, in a ring of `samples` */
 	GB_RECORD_TASK = 2, /* struct gb_task_event, in `control` or from the task iterator */
+	/* 3 and 4 are made in user space from perf events: user/capture/records.h */
 };
 
 struct gb_record {
@@ -95,7 +96,6 @@ enum gb_stat {
 	GB_STAT_RING_FULL, /* samples lost: no room in the ring */
 	GB_STAT_CONTROL_FULL, /* task events lost: no room in the control ring */
 	GB_STAT_TARGETS_FULL, /* forked children not followed: the `targets` map was full */
-	GB_STAT_BUSY, /* samples lost: the scratch buffer was in use */
 	GB_STAT_NO_USER_STACK, /* samples whose user stack could not be walked */
 	GB_STAT_SWITCHES, /* context switches to a target */
 	GB_STAT_COUNT

@@ -114,8 +114,10 @@ static int note_latest(struct processes *processes, struct process *process)
 
 	if (node) {
 		process->life = node->process->life + 1;
-		if (is_later(process, node->process))
+		if (is_later(process, node->process)) {
+			process->previous = node->process;
 			node->process = process;
+		}
 		return 0;
 	}
 	node = calloc(1, sizeof(*node));

@@ -47,6 +47,8 @@ struct process {
 	uint64_t died_ns; /* exit time, or when exec replaced it; 0: alive at the end of the recording */
 	bool is_kernel; /* a kernel thread: no address space */
 	bool is_root; /* the user asked for it: not a child, not "everything" */
+	bool is_counted; /* among those whose exit ends the recording; see records.h */
+	struct process *previous; /* the image before it under this tgid; NULL: none known */
 	char name[THREAD_NAME_BYTES]; /* the main thread's, which ps(1) shows */
 	char *cmdline; /* arguments joined by blanks; NULL: not known */
 	struct threads threads;

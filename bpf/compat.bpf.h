@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* compat.bpf.h - where kernels differ; nothing else in bpf/ knows of versions. CO-RE decides at load. */
+#ifndef COMPAT_BPF_H
+#define COMPAT_BPF_H
+
+#define GB_TASK_DEAD 0x80 /* TASK_DEAD: the task's last switch */
+#define GB_PF_KTHREAD 0x00200000
+
+/* task_struct.state was renamed to __state, and changed type, in 5.14 (commit 2f064a59a11f). */
+struct task_struct___before_5_14 {
+	volatile long state;
+} __attribute__((preserve_access_index));
+
+static __always_inline bool task_is_dead(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return BPF_CORE_READ(task, __state) & GB_TASK_DEAD;
+	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state) & GB_TASK_DEAD;
+}
+
+/*
+ * The registers tell from which mode the timer came: on x86-64 by the privilege level in CS. The field became 16 bits wide
+ * in 6.9 (FRED) but the context may only be read in words of 64, so it is read by its place, which is ABI.
+ */
+#define GB_X86_CS_WORD 17
+
+static __always_inline bool is_user_mode(const struct bpf_perf_event_data *ctx)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (((const volatile __u64 *)ctx)[GB_X86_CS_WORD] & 3) != 0;
+#else
+#error "is_user_mode: not known for this architecture"
+#endif
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * cputime.bpf.h - the CPU time of the running thread, to the nanosecond, at any moment.
+ *
+ * The kernel's own account (se.sum_exec_runtime) is exact when a thread gets on the CPU, but between scheduler ticks it
+ * stands still. So the clock is added to it:
+ *
+ *   CPU time = account at the start of this run + (now - start of this run)
+ *
+ * The account leaves out time that the hypervisor or interrupts took, the clock does not, so the two can drift apart in a
+ * long run. Whenever the account is seen to have moved, the sum is held within [account, account + one tick], and
+ * the base is set anew if it was not. So we never differ from the kernel by more than a tick.
+ */
+#ifndef CPUTIME_BPF_H
+#define CPUTIME_BPF_H
+
+#define GB_LONGEST_TICK_NS 10000000ULL /* HZ=100 */
+
+static __always_inline struct run_state *current_run(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&run, &zero);
+}
+
+static __always_inline void run_begin(struct run_state *state, struct task_struct *task, __u64 now,
+				      bool is_started_known)
+{
+	state->tid = task->pid;
+	state->is_started_known = is_started_known;
+	state->started_ns = now;
+	state->base_ns = now;
+	state->base_cpu_ns = task->se.sum_exec_runtime;
+	state->kernel_cpu_ns = state->base_cpu_ns;
+}
+
+/* The CPU time that `task`, which runs on this CPU, has used up to `now`. */
+static __always_inline __u64 run_cpu_time(struct run_state *state, struct task_struct *task, __u64 now)
+{
+	__u64 account = task->se.sum_exec_runtime;
+	__u64 sum;
+
+	if (state->tid != (__u32)task->pid)
+		run_begin(state, task, now, false); /* it has run since before we looked */
+	sum = state->base_cpu_ns + (now - state->base_ns);
+	if (account == state->kernel_cpu_ns)
+		return sum;
+	state->kernel_cpu_ns = account;
+	if (sum >= account && sum <= account + GB_LONGEST_TICK_NS)
+		return sum;
+	sum = sum < account ? account : account + GB_LONGEST_TICK_NS;
+	state->base_ns = now;
+	state->base_cpu_ns = sum;
+	return sum;
+}
+
+#endif

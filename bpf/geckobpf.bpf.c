@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * geckobpf.bpf.c - the BPF object: its maps and, one concern a file, its programs.
+ *
+ *   perf timer ───> sample.bpf.c ──> samples (ring buffers) ──> user space
+ *   sched_switch ─> sched.bpf.c ──> run (who runs since when)  ─> sample.bpf.c
+ *   fork, exec, exit, rename, iterator ─> task.bpf.c ──> control (ring buffer), targets
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "geckobpf_abi.h"
+
+#include "compat.bpf.h"
+#include "maps.bpf.h"
+#include "target.bpf.h"
+#include "cputime.bpf.h"
+#include "stack.bpf.h"
+
+#include "sample.bpf.c"
+#include "task.bpf.c"
+#include "sched.bpf.c"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

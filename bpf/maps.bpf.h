@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* maps.bpf.h - all maps and all configuration: key -> value, who writes, who reads, bound, what happens when full. */
+#ifndef MAPS_BPF_H
+#define MAPS_BPF_H
+
+/* ---- configuration: set before load, so the verifier drops what is off ---- */
+const volatile __u32 cfg_own_tgid; /* the profiler, never profiled */
+const volatile bool cfg_all; /* every process; `targets` is not used */
+const volatile bool cfg_kernel_stacks;
+const volatile __u32 cfg_ring_mask; /* number of sample rings - 1; a power of two */
+const volatile __u64 cfg_wake_bytes; /* unread bytes in a sample ring at which the reader is woken */
+const volatile __u64 cfg_control_wake_bytes; /* the same for `control` */
+
+/* Inner map of `samples`; user space makes them, all of one size. */
+struct sample_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+/*
+ * tid & cfg_ring_mask -> ring of struct gb_sample. Written by sample.bpf.c, read by the drain. One ring on a small machine,
+ * more on a large one with the same total size. Chosen by tid, not by CPU, so that the samples of one thread
+ * stay in order. Full: the sample is lost and counted (GB_STAT_RING_FULL).
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 64);
+	__type(key, __u32);
+	__array(values, struct sample_ring);
+} samples SEC(".maps");
+
+/*
+ * Ring of struct gb_task_event; apart from the samples, so that they cannot starve it. Written by task.bpf.c and sched.bpf.c,
+ * read by the drain. Full: the event is lost and counted (GB_STAT_CONTROL_FULL).
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} control SEC(".maps");
+
+/*
+ * tgid -> struct gb_target. Written by user space at start, then by task.bpf.c (fork adds, exec arms, exit removes); read on
+ * every sample and switch. Full: a forked child is not followed, and that is counted (GB_STAT_TARGETS_FULL).
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, struct gb_target);
+} targets SEC(".maps");
+
+/* 0 -> the thread that runs on this CPU and its CPU time. Written and read by sched.bpf.c and sample.bpf.c only. */
+struct run_state {
+	__u32 tid; /* 0: not a target */
+	__u32 is_started_known; /* started_ns is the true start of this run */
+	__u64 started_ns; /* when it got on the CPU */
+	__u64 base_ns; /* when its CPU time was base_cpu_ns */
+	__u64 base_cpu_ns;
+	__u64 kernel_cpu_ns; /* the kernel's own account when last looked at */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct run_state);
+} run SEC(".maps");
+
+/*
+ * 0 -> where a sample is built before exactly its length is copied to a ring. Used by sample.bpf.c alone, which
+ * the timer cannot interrupt.
+ */
+struct sample_scratch {
+	/* A struct gb_sample, then its frames; one frame of slack for the verifier. */
+	__u64 words[sizeof(struct gb_sample) / 8 + GB_MAX_KERNEL_FRAMES + 1 + GB_MAX_USER_FRAMES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sample_scratch);
+} scratch SEC(".maps");
+
+/* enum gb_stat -> count. Written by all programs, read by user space, which adds up the CPUs. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, GB_STAT_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} stats SEC(".maps");
+
+static __always_inline void count(__u32 stat)
+{
+	__u64 *value = bpf_map_lookup_elem(&stats, &stat);
+
+	if (value)
+		(*value)++;
+}
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * sched.bpf.c - who gets on the CPU when, and the last moment of every thread.
+ *
+ * One map write per switch to a target; the CPU time itself is read from the kernel's account (cputime.bpf.h).
+ */
+
+/*
+ * What the threads of a process share. A thread that nobody waits for is reaped before its last switch and has lost it; its
+ * leader, if there still is one, has it. NULL (which reads as zeros): the whole process is gone.
+ */
+static __always_inline struct signal_struct *shared_state(struct task_struct *task)
+{
+	return task->signal ? task->signal : task->group_leader->signal;
+}
+
+static __always_inline void report_exit(struct task_struct *task)
+{
+	struct signal_struct *shared = shared_state(task);
+	struct gb_task_event *event;
+	__u32 tgid = task->tgid;
+	bool is_last;
+
+	if (!is_target(tgid))
+		return;
+	/* live: threads that have not begun to exit; nr_threads: those not yet reaped, the leader included. */
+	is_last = shared->live.counter == 0 && shared->nr_threads <= 1;
+	if (!cfg_all && is_last)
+		bpf_map_delete_elem(&targets, &tgid);
+	event = reserve_event();
+	if (!event)
+		return;
+	describe_task(event, task, GB_TASK_EXIT);
+	event->exit_code = task->exit_code;
+	event->live_threads = shared->live.counter;
+	submit_event(event, is_last);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct run_state *state = current_run();
+
+	if (!state)
+		return 0;
+	if (task_is_dead(prev))
+		report_exit(prev);
+	if (!is_target(next->tgid)) {
+		state->tid = 0;
+		return 0;
+	}
+	run_begin(state, next, bpf_ktime_get_ns(), true);
+	count(GB_STAT_SWITCHES);
+	return 0;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * task.bpf.c - threads and processes that come, change and go, and a list of those that are there.
+ *
+ * The `targets` map is edited here, in the event itself, so that a child is sampled from its first instruction. An exit is
+ * reported by sched.bpf.c, at the thread's last switch, when its CPU time is final.
+ */
+
+/* All but hdr.size and what only some events have. */
+static __always_inline void describe_task(struct gb_task_event *event, struct task_struct *task,
+					  __u32 what)
+{
+	event->hdr.kind = GB_RECORD_TASK;
+	event->hdr.flags = 0;
+	event->hdr.size = sizeof(*event);
+	event->hdr.time_ns = bpf_ktime_get_ns();
+	name_task(&event->task, task);
+	__builtin_memset(&event->parent, 0, sizeof(event->parent));
+	event->cpu_ns = task->se.sum_exec_runtime;
+	event->what = what;
+	event->live_threads = 0;
+	event->exit_code = 0;
+	event->is_kernel = (task->flags & GB_PF_KTHREAD) != 0;
+	bpf_probe_read_kernel(event->comm, sizeof(event->comm), task->comm);
+}
+
+static __always_inline struct gb_task_event *reserve_event(void)
+{
+	struct gb_task_event *event = bpf_ringbuf_reserve(&control, sizeof(*event), 0);
+
+	if (!event)
+		count(GB_STAT_CONTROL_FULL);
+	return event;
+}
+
+/* `is_urgent`: user space should look now, for what it needs may be gone soon. */
+static __always_inline void submit_event(struct gb_task_event *event, bool is_urgent)
+{
+	if (is_urgent || bpf_ringbuf_query(&control, BPF_RB_AVAIL_DATA) > cfg_control_wake_bytes)
+		bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
+	else
+		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+/* A new process: a target if its parent is one. Whatever its pid meant before is over, so a reused pid is not followed. */
+static __always_inline void adopt(__u32 parent_tgid, __u32 child_tgid)
+{
+	struct gb_target *parent = bpf_map_lookup_elem(&targets, &parent_tgid);
+	struct gb_target child = {.armed = 1, .follow = 1};
+
+	if (!parent || !parent->armed || !parent->follow)
+		bpf_map_delete_elem(&targets, &child_tgid);
+	else if (bpf_map_update_elem(&targets, &child_tgid, &child, BPF_ANY))
+		count(GB_STAT_TARGETS_FULL);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct gb_task_event *event;
+	bool is_process = child->pid == child->tgid;
+
+	if (!cfg_all && is_process)
+		adopt(parent->tgid, child->tgid);
+	if (!is_target(child->tgid))
+		return 0;
+	event = reserve_event();
+	if (!event)
+		return 0;
+	describe_task(event, child, GB_TASK_FORK);
+	event->cpu_ns = 0; /* the field still holds its parent's */
+	name_task(&event->parent, parent);
+	submit_event(event, is_process);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
+{
+	struct gb_task_event *event;
+	struct gb_target *target;
+	struct run_state *state;
+	__u32 tgid = task->tgid;
+
+	target = bpf_map_lookup_elem(&targets, &tgid);
+	if (target)
+		target->armed = 1;
+	if (!is_target(tgid))
+		return 0;
+	event = reserve_event();
+	if (!event)
+		return 0;
+	describe_task(event, task, GB_TASK_EXEC);
+	state = current_run();
+	if (state)
+		event->cpu_ns = run_cpu_time(state, task, event->hdr.time_ns);
+	submit_event(event, true);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
+{
+	struct gb_task_event *event;
+
+	if (!is_target(task->tgid))
+		return 0;
+	event = reserve_event();
+	if (!event)
+		return 0;
+	describe_task(event, task, GB_TASK_RENAME);
+	bpf_probe_read_kernel_str(event->comm, sizeof(event->comm), comm);
+	submit_event(event, false);
+	return 0;
+}
+
+/* Read as a file: one struct gb_task_event for every thread of every target. */
+SEC("iter/task")
+int list_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct gb_task_event event;
+
+	if (!task || !is_target(task->tgid))
+		return 0;
+	describe_task(&event, task, GB_TASK_SEEN);
+	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
+	return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cpus.c - see cpus.h. */
+#include "capture/cpus.h"
+
+#include "base/fd.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool parse_number(const char **text, unsigned long *out)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**text))
+		return false;
+	*out = strtoul(*text, &end, 10);
+	*text = end;
+	return *out < CPUS_MAX;
+}
+
+int cpus_parse(const char *list, struct cpu_set *out)
+{
+	unsigned long first, last;
+
+	memset(out, 0, sizeof(*out));
+	while (*list && *list != '\n') {
+		if (!parse_number(&list, &first))
+			return -EINVAL;
+		last = first;
+		if (*list == '-') {
+			list++;
+			if (!parse_number(&list, &last) || last < first)
+				return -EINVAL;
+		}
+		for (; first <= last; first++)
+			out->bits[first / 8] |= (unsigned char)(1U << first % 8);
+		if (*list == ',')
+			list++;
+		else if (*list && *list != '\n')
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int cpus_online(struct cpu_set *out)
+{
+	char *text;
+	int err;
+
+	err = fd_read_file("/sys/devices/system/cpu/online", &text, NULL);
+	if (err)
+		return err;
+	err = cpus_parse(text, out);
+	free(text);
+	return err;
+}
+
+bool cpus_has(const struct cpu_set *set, unsigned int cpu)
+{
+	return cpu < CPUS_MAX && set->bits[cpu / 8] >> cpu % 8 & 1;
+}
+
+size_t cpus_count(const struct cpu_set *set)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < sizeof(set->bits); i++)
+		count += (size_t)__builtin_popcount(set->bits[i]);
+	return count;
+}

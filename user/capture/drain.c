@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * drain.c - see drain.h.
+ *
+ * Events come from several rings, so their order is made here: what is older than the moment before the rings were read,
+ * less a millisecond for a record on its way into its ring, is complete, and is applied sorted by time.
+ */
+#include "capture/drain.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "capture/kernel_side.h"
+#include "capture/records.h"
+#include "capture/sideband.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define ON_ITS_WAY_NS NS_PER_MS
+
+struct pending_event {
+	uint64_t time_ns;
+	uint64_t order; /* of arrival, for equal times */
+	struct gb_record *record; /* owned */
+};
+
+struct drain {
+	struct kernel_side *kernel;
+	struct sideband *sideband;
+	struct records *records;
+	struct ring_buffer *samples, *control;
+	int epoll_fd;
+	int dump_fd;
+	int dump_error;
+	uint64_t arrived;
+	struct {
+		struct pending_event *items;
+		size_t count, capacity;
+	} pending;
+	uint64_t lost_to_memory;
+};
+
+static void apply(struct drain *drain, const void *record, size_t size)
+{
+	if (drain->dump_fd >= 0 && !drain->dump_error)
+		drain->dump_error = fd_write_all(drain->dump_fd, record, size);
+	records_apply(drain->records, record, size);
+}
+
+static int on_sample(void *context, void *record, size_t size)
+{
+	apply(context, record, size);
+	return 0;
+}
+
+static void on_event(void *context, const void *record, size_t size)
+{
+	struct drain *drain = context;
+	struct gb_record *copy;
+
+	copy = ARRAY_ROOM(&drain->pending) ? NULL : malloc(size);
+	if (!copy) {
+		drain->lost_to_memory++;
+		return;
+	}
+	memcpy(copy, record, size);
+	drain->pending.items[drain->pending.count++] = (struct pending_event){
+		.time_ns = copy->time_ns, .order = drain->arrived++, .record = copy};
+}
+
+static int on_control(void *context, void *record, size_t size)
+{
+	on_event(context, record, size);
+	return 0;
+}
+
+static int watch(struct drain *drain, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(drain->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int open_rings(struct drain *drain)
+{
+	size_t i;
+	int err;
+
+	drain->control = ring_buffer__new(kernel_side_control_fd(drain->kernel), on_control, drain, NULL);
+	drain->samples = ring_buffer__new(kernel_side_ring_fd(drain->kernel, 0), on_sample, drain, NULL);
+	if (!drain->control || !drain->samples)
+		return -errno;
+	for (i = 1; i < kernel_side_ring_count(drain->kernel); i++) {
+		err = ring_buffer__add(drain->samples, kernel_side_ring_fd(drain->kernel, i),
+				       on_sample, drain);
+		if (err)
+			return err;
+	}
+	err = watch(drain, ring_buffer__epoll_fd(drain->control));
+	if (!err)
+		err = watch(drain, ring_buffer__epoll_fd(drain->samples));
+	if (!err)
+		err = sideband_watch(drain->sideband, drain->epoll_fd);
+	return err;
+}
+
+int drain_open(struct drain **out, struct kernel_side *kernel, struct sideband *sideband,
+	       struct records *records, int dump_fd)
+{
+	struct drain *drain = calloc(1, sizeof(*drain));
+	int err;
+
+	if (!drain)
+		return -ENOMEM;
+	drain->kernel = kernel;
+	drain->sideband = sideband;
+	drain->records = records;
+	drain->dump_fd = dump_fd;
+	drain->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	err = drain->epoll_fd < 0 ? -errno : open_rings(drain);
+	if (err) {
+		drain_close(drain);
+		return err;
+	}
+	*out = drain;
+	return 0;
+}
+
+void drain_close(struct drain *drain)
+{
+	size_t i;
+
+	if (!drain)
+		return;
+	for (i = 0; i < drain->pending.count; i++)
+		free(drain->pending.items[i].record);
+	free(drain->pending.items);
+	ring_buffer__free(drain->control);
+	ring_buffer__free(drain->samples);
+	fd_close(&drain->epoll_fd);
+	free(drain);
+}
+
+int drain_fd(const struct drain *drain)
+{
+	return drain->epoll_fd;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct pending_event *a = left, *b = right;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->order < b->order ? -1 : 1;
+}
+
+static void apply_pending(struct drain *drain, uint64_t before_ns)
+{
+	struct pending_event *items = drain->pending.items;
+	size_t i;
+
+	if (!drain->pending.count)
+		return;
+	qsort(items, drain->pending.count, sizeof(*items), by_time);
+	for (i = 0; i < drain->pending.count && items[i].time_ns < before_ns; i++) {
+		apply(drain, items[i].record, items[i].record->size);
+		free(items[i].record);
+	}
+	drain->pending.count -= i;
+	memmove(items, items + i, drain->pending.count * sizeof(*items));
+}
+
+static int run(struct drain *drain, uint64_t before_ns)
+{
+	int taken;
+
+	taken = ring_buffer__consume(drain->control);
+	sideband_read(drain->sideband, on_event, drain);
+	apply_pending(drain, before_ns);
+	if (taken >= 0)
+		taken = ring_buffer__consume(drain->samples);
+	if (taken < 0)
+		return taken;
+	return drain->dump_error;
+}
+
+int drain_run(struct drain *drain)
+{
+	return run(drain, clock_now_ns() - ON_ITS_WAY_NS);
+}
+
+int drain_finish(struct drain *drain)
+{
+	return run(drain, UINT64_MAX);
+}
+
+static void take_task(void *context, const void *record, size_t size)
+{
+	apply(context, record, size);
+}
+
+int drain_list_tasks(struct drain *drain)
+{
+	return kernel_side_list_tasks(drain->kernel, take_task, drain);
+}
+
+uint64_t drain_lost(const struct drain *drain)
+{
+	return drain->lost_to_memory;
+}
+
+int drain_update(struct drain *drain)
+{
+	int err = sideband_update(drain->sideband);
+
+	return err ? err : sideband_watch(drain->sideband, drain->epoll_fd);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * drain.h - empties the rings: samples go straight on, events are first put in order of time.
+ *
+ *   samples ring(s) ──────────────────────────────────> records
+ *   control ring, perf side-band ──> pending, by time ──> records
+ */
+#ifndef GECKOBPF_CAPTURE_DRAIN_H
+#define GECKOBPF_CAPTURE_DRAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct drain;
+struct kernel_side;
+struct records;
+struct sideband;
+
+/*
+ * All three are borrowed. `dump_fd` >= 0: every record is also written there as it is, in the order it is applied.
+ * 0 or -errno.
+ */
+int drain_open(struct drain **out, struct kernel_side *kernel, struct sideband *sideband,
+	       struct records *records, int dump_fd);
+void drain_close(struct drain *drain);
+
+/* A descriptor that is readable when there is reason to drain. */
+int drain_fd(const struct drain *drain);
+
+/* Takes all that is in the rings. Events of the last millisecond stay pending. 0 or -errno. */
+int drain_run(struct drain *drain);
+
+/* As drain_run(), and applies everything that is pending: nothing more will come. */
+int drain_finish(struct drain *drain);
+
+/* Lists all threads of all targets into the records (GB_TASK_SEEN). 0 or -errno. */
+int drain_list_tasks(struct drain *drain);
+
+/* Events that were dropped because memory was out. */
+uint64_t drain_lost(const struct drain *drain);
+
+/* Takes in side-band rings of CPUs that came online. 0 or -errno. */
+int drain_update(struct drain *drain);
+
+#endif

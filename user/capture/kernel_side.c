@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kernel_side.c - see kernel_side.h. */
+#include "capture/kernel_side.h"
+
+#include "base/log.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <linux/types.h>
+
+#include "geckobpf.skel.h"
+#include "geckobpf_abi.h"
+
+#define MAX_RINGS 64
+#define CPUS_PER_RING 8
+#define MIN_RING_TOTAL (4UL << 20)
+#define MAX_RING_TOTAL (512UL << 20)
+#define BYTES_PER_SAMPLE 2048 /* a deep stack; one second of them must fit */
+
+struct kernel_side {
+	struct geckobpf *skel;
+	int ring_fds[MAX_RINGS];
+	size_t ring_count;
+	size_t ring_bytes; /* of one ring */
+};
+
+/* libbpf's messages, one level down: its warnings explain our errors to who asks with -v. */
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level != LIBBPF_DEBUG)
+		log_at(LOG_DEBUG, format, args);
+	return 0;
+}
+
+static size_t power_of_two_above(size_t value)
+{
+	size_t result = 4096;
+
+	while (result < value)
+		result *= 2;
+	return result;
+}
+
+/* One ring for up to eight CPUs, then more; together always about a second of samples. */
+static void size_rings(struct kernel_side *kernel, const struct kernel_side_config *config)
+{
+	size_t total = (size_t)config->rate_hz * config->cpu_count * BYTES_PER_SAMPLE;
+
+	kernel->ring_count = 1;
+	while (kernel->ring_count < MAX_RINGS &&
+	       kernel->ring_count * CPUS_PER_RING < config->cpu_count)
+		kernel->ring_count *= 2;
+	if (total < MIN_RING_TOTAL)
+		total = MIN_RING_TOTAL;
+	if (total > MAX_RING_TOTAL)
+		total = MAX_RING_TOTAL;
+	kernel->ring_bytes = power_of_two_above(total / kernel->ring_count);
+}
+
+static void configure(struct kernel_side *kernel, const struct kernel_side_config *config)
+{
+	struct geckobpf__rodata *rodata = kernel->skel->rodata;
+
+	rodata->cfg_own_tgid = (__u32)getpid();
+	rodata->cfg_all = config->all;
+	rodata->cfg_kernel_stacks = config->kernel_stacks;
+	rodata->cfg_ring_mask = (__u32)kernel->ring_count - 1;
+	rodata->cfg_wake_bytes = kernel->ring_bytes / 4;
+	rodata->cfg_control_wake_bytes =
+		bpf_map__max_entries(kernel->skel->maps.control) / 4;
+}
+
+static int make_rings(struct kernel_side *kernel)
+{
+	int outer = bpf_map__fd(kernel->skel->maps.samples);
+	__u32 i;
+
+	for (i = 0; i < kernel->ring_count; i++) {
+		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "sample_ring", 0, 0,
+					(__u32)kernel->ring_bytes, NULL);
+
+		if (fd < 0)
+			return fd;
+		kernel->ring_fds[i] = fd;
+		if (bpf_map_update_elem(outer, &i, &fd, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+int kernel_side_open(struct kernel_side **out, const struct kernel_side_config *config)
+{
+	struct kernel_side *kernel = calloc(1, sizeof(*kernel));
+	size_t i;
+	int err;
+
+	if (!kernel)
+		return -ENOMEM;
+	for (i = 0; i < MAX_RINGS; i++)
+		kernel->ring_fds[i] = -1;
+	libbpf_set_print(print_libbpf);
+	kernel->skel = geckobpf__open();
+	if (!kernel->skel) {
+		err = -errno;
+		goto fail;
+	}
+	size_rings(kernel, config);
+	configure(kernel, config);
+	err = geckobpf__load(kernel->skel);
+	if (!err)
+		err = make_rings(kernel);
+	if (err)
+		goto fail;
+	*out = kernel;
+	return 0;
+fail:
+	kernel_side_close(kernel);
+	return err;
+}
+
+void kernel_side_close(struct kernel_side *kernel)
+{
+	size_t i;
+
+	if (!kernel)
+		return;
+	for (i = 0; i < MAX_RINGS; i++)
+		if (kernel->ring_fds[i] >= 0)
+			close(kernel->ring_fds[i]);
+	geckobpf__destroy(kernel->skel);
+	free(kernel);
+}
+
+int kernel_side_attach(struct kernel_side *kernel)
+{
+	struct bpf_program *const programs[] = {
+		kernel->skel->progs.on_fork,   kernel->skel->progs.on_exec,
+		kernel->skel->progs.on_rename, kernel->skel->progs.on_switch,
+		kernel->skel->progs.list_tasks,
+	};
+	struct bpf_link **const links[] = {
+		&kernel->skel->links.on_fork,	&kernel->skel->links.on_exec,
+		&kernel->skel->links.on_rename, &kernel->skel->links.on_switch,
+		&kernel->skel->links.list_tasks,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		*links[i] = bpf_program__attach(programs[i]);
+		if (!*links[i])
+			return -errno;
+	}
+	return 0;
+}
+
+int kernel_side_add_target(struct kernel_side *kernel, uint32_t tgid, bool armed, bool follow)
+{
+	const struct gb_target target = {.armed = armed, .follow = follow};
+
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.targets), &tgid, &target, BPF_ANY))
+		return -errno;
+	return 0;
+}
+
+int kernel_side_attach_timer(struct kernel_side *kernel, int fd, struct bpf_link **out)
+{
+	struct bpf_link *link = bpf_program__attach_perf_event(kernel->skel->progs.on_timer, fd);
+
+	if (!link)
+		return -errno;
+	*out = link;
+	return 0;
+}
+
+static int read_tasks(int fd, void (*take)(void *context, const void *record, size_t size),
+		      void *context)
+{
+	struct gb_task_event events[64];
+	size_t have = 0;
+
+	for (;;) {
+		ssize_t got = read(fd, (char *)events + have, sizeof(events) - have);
+		size_t i;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : 0;
+		have += (size_t)got;
+		for (i = 0; have >= sizeof(events[0]); i++, have -= sizeof(events[0]))
+			take(context, &events[i], sizeof(events[i]));
+		memmove(events, &events[i], have); /* the beginning of one */
+	}
+}
+
+int kernel_side_list_tasks(struct kernel_side *kernel,
+			   void (*take)(void *context, const void *record, size_t size),
+			   void *context)
+{
+	int fd, err;
+
+	fd = bpf_iter_create(bpf_link__fd(kernel->skel->links.list_tasks));
+	if (fd < 0)
+		return -errno;
+	err = read_tasks(fd, take, context);
+	close(fd);
+	return err;
+}
+
+size_t kernel_side_ring_count(const struct kernel_side *kernel)
+{
+	return kernel->ring_count;
+}
+
+int kernel_side_ring_fd(const struct kernel_side *kernel, size_t index)
+{
+	return kernel->ring_fds[index];
+}
+
+int kernel_side_control_fd(const struct kernel_side *kernel)
+{
+	return bpf_map__fd(kernel->skel->maps.control);
+}
+
+size_t kernel_side_ring_bytes(const struct kernel_side *kernel)
+{
+	return kernel->ring_bytes * kernel->ring_count;
+}
+
+int kernel_side_stats(const struct kernel_side *kernel, uint64_t *stats)
+{
+	int cpus = libbpf_num_possible_cpus(), cpu, err = 0;
+	uint64_t *values;
+	__u32 i;
+
+	if (cpus < 0)
+		return cpus;
+	values = calloc((size_t)cpus, sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	for (i = 0; i < GB_STAT_COUNT && !err; i++) {
+		stats[i] = 0;
+		if (bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.stats), &i, values))
+			err = -errno;
+		for (cpu = 0; cpu < cpus && !err; cpu++)
+			stats[i] += values[cpu];
+	}
+	free(values);
+	return err;
+}
+
+size_t kernel_side_costs(const struct kernel_side *kernel, struct program_cost *costs, size_t capacity)
+{
+	struct bpf_program *program;
+	size_t count = 0;
+
+	bpf_object__for_each_program(program, kernel->skel->obj) {
+		struct bpf_prog_info info = {0};
+		__u32 size = sizeof(info);
+
+		if (count == capacity ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+			break;
+		costs[count++] = (struct program_cost){.name = bpf_program__name(program),
+						       .runs = info.run_cnt,
+						       .ns = info.run_time_ns,
+						       .missed = info.recursion_misses};
+	}
+	return count;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kernel_side.h - the BPF programs: loaded, attached, told whom to profile, asked what they counted.
+ *
+ * Open loads all, attach starts the task and scheduler programs, and each timer program is attached to one perf event a CPU
+ * (timers.h). Wraps the skeleton; only drain.c and timers.c see libbpf besides.
+ */
+#ifndef GECKOBPF_CAPTURE_KERNEL_SIDE_H
+#define GECKOBPF_CAPTURE_KERNEL_SIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf_link;
+struct kernel_side;
+
+struct kernel_side_config {
+	bool all; /* every process on the machine */
+	bool kernel_stacks;
+	uint32_t rate_hz;
+	uint32_t cpu_count; /* online CPUs: sizes the rings */
+};
+
+/* 0 or -errno; what libbpf and the verifier said goes to the log (debug). */
+int kernel_side_open(struct kernel_side **out, const struct kernel_side_config *config);
+void kernel_side_close(struct kernel_side *kernel);
+
+/* Starts the task and scheduler programs. From now on no fork, exec or exit of a target is missed. */
+int kernel_side_attach(struct kernel_side *kernel);
+
+/* Makes `tgid` a target. `armed`: at once; otherwise from its exec on. `follow`: its future children as well. */
+int kernel_side_add_target(struct kernel_side *kernel, uint32_t tgid, bool armed, bool follow);
+
+/* Runs the timer program on every overflow of perf event `fd`, which then belongs to the link. */
+int kernel_side_attach_timer(struct kernel_side *kernel, int fd, struct bpf_link **out);
+
+/* Hands a GB_TASK_SEEN record for every thread of every target to `take`. 0 or -errno. */
+int kernel_side_list_tasks(struct kernel_side *kernel,
+			   void (*take)(void *context, const void *record, size_t size),
+			   void *context);
+
+size_t kernel_side_ring_count(const struct kernel_side *kernel);
+/* Map descriptors of sample ring `index`, and of the control ring. */
+int kernel_side_ring_fd(const struct kernel_side *kernel, size_t index);
+int kernel_side_control_fd(const struct kernel_side *kernel);
+size_t kernel_side_ring_bytes(const struct kernel_side *kernel); /* all sample rings together */
+
+/* The counters, CPUs added up: enum gb_stat indexes stats[GB_STAT_COUNT]. 0 or -errno. */
+int kernel_side_stats(const struct kernel_side *kernel, uint64_t *stats);
+
+/* Runs and nanoseconds of all our programs, for the benchmark; needs kernel.bpf_stats_enabled. */
+struct program_cost {
+	const char *name;
+	uint64_t runs, ns;
+	uint64_t missed; /* runs that the kernel skipped because of recursion */
+};
+size_t kernel_side_costs(const struct kernel_side *kernel, struct program_cost *costs, size_t capacity);
+
+#endif

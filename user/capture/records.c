@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * records.c - see records.h.
+ *
+ * A new kind of record is a handler and a row in `handlers`. A new kind of task event is a row in `task_handlers`.
+ *
+ * exec, as the kernel tells it:   RECORD_IMAGE  RECORD_MAP...  GB_TASK_EXEC
+ * The mappings come before the event that names the image (it carries the new exec_id), so they are collected in an
+ * `incoming` address space, which the image then takes over.
+ */
+#include "capture/records.h"
+
+#include "base/array.h"
+#include "buffer/profile_buffer.h"
+#include "target/object.h"
+#include "target/process.h"
+#include "target/procfs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(entry) ((entry)->out_of_memory = true)
+#include <uthash.h>
+
+/* The mappings of an image whose exec event has not come yet. */
+struct incoming {
+	uint32_t tgid;
+	bool out_of_memory;
+	struct address_space space;
+	UT_hash_handle hh;
+};
+
+struct tgids {
+	uint32_t *items;
+	size_t count, capacity;
+};
+
+struct records {
+	struct records_config config;
+	struct records_counts counts;
+	struct incoming *incoming;
+	struct tgids expected;
+	uint64_t frames[GB_MAX_KERNEL_FRAMES + GB_MAX_USER_FRAMES]; /* of the sample at hand, root first */
+};
+
+int records_open(struct records **out, const struct records_config *config)
+{
+	struct records *records = calloc(1, sizeof(*records));
+
+	if (!records)
+		return -ENOMEM;
+	records->config = *config;
+	*out = records;
+	return 0;
+}
+
+static void drop_incoming(struct records *records, struct incoming *incoming)
+{
+	HASH_DEL(records->incoming, incoming);
+	address_space_clear(&incoming->space);
+	free(incoming);
+}
+
+void records_close(struct records *records)
+{
+	struct incoming *incoming, *next;
+
+	if (!records)
+		return;
+	HASH_ITER(hh, records->incoming, incoming, next)
+		drop_incoming(records, incoming);
+	free(records->expected.items);
+	free(records);
+}
+
+const struct records_counts *records_counts(const struct records *records)
+{
+	return &records->counts;
+}
+
+int records_expect(struct records *records, uint32_t tgid)
+{
+	if (ARRAY_ROOM(&records->expected))
+		return -ENOMEM;
+	records->expected.items[records->expected.count++] = tgid;
+	return 0;
+}
+
+static bool is_expected(const struct records *records, uint32_t tgid)
+{
+	size_t i;
+
+	for (i = 0; i < records->expected.count; i++)
+		if (records->expected.items[i] == tgid)
+			return true;
+	return false;
+}
+
+static void check(struct records *records, int err)
+{
+	if (err)
+		records->counts.no_memory++;
+}
+
+/* ---- lives ------------------------------------------------------------------ */
+
+static void mark_alive(struct records *records, struct process *process)
+{
+	if (process->is_counted || process->died_ns)
+		return;
+	process->is_counted = true;
+	process->is_root = is_expected(records, process->tgid);
+	records->counts.live_processes++;
+}
+
+static void mark_dead(struct records *records, struct process *process, uint64_t time_ns)
+{
+	if (process->died_ns)
+		return;
+	process->died_ns = time_ns;
+	if (process->is_counted)
+		records->counts.live_processes--;
+}
+
+static void set_name(char name[THREAD_NAME_BYTES], const char comm[GB_COMM_BYTES])
+{
+	_Static_assert(THREAD_NAME_BYTES == GB_COMM_BYTES, "both hold a comm");
+	memcpy(name, comm, THREAD_NAME_BYTES);
+	name[THREAD_NAME_BYTES - 1] = '\0';
+}
+
+static void name_thread(struct thread *thread, const struct gb_task_event *event)
+{
+	set_name(thread->name, event->comm);
+	if (thread->tid == thread->process->tgid || !thread->process->name[0])
+		set_name(thread->process->name, event->comm);
+	thread->process->is_kernel = event->is_kernel;
+}
+
+static void note_cpu(struct thread *thread, uint64_t cpu_ns)
+{
+	if (thread->cpu_first_ns == UINT64_MAX)
+		thread->cpu_first_ns = cpu_ns;
+	if (cpu_ns > thread->cpu_last_ns)
+		thread->cpu_last_ns = cpu_ns;
+}
+
+/* ---- task events -------------------------------------------------------------- */
+
+static void on_seen(struct records *records, struct thread *thread, const struct gb_task_event *event)
+{
+	struct process *process = thread->process;
+	bool is_new = !process->space.count && !process->cmdline && !process->died_ns;
+
+	note_cpu(thread, event->cpu_ns);
+	if (!is_new || !records->config.use_proc || process->is_kernel)
+		return;
+	process->cmdline = procfs_cmdline((pid_t)process->tgid);
+	/* It may be gone already; its samples, if any, then show what the map records told. */
+	(void)procfs_mappings((pid_t)process->tgid, records->config.objects, &process->space);
+}
+
+static void on_fork(struct records *records, struct thread *thread, const struct gb_task_event *event)
+{
+	struct process *process = thread->process;
+	struct thread *parent;
+
+	thread->born_ns = event->hdr.time_ns;
+	thread->cpu_first_ns = 0;
+	if (thread->tid != process->tgid)
+		return;
+	process->born_ns = event->hdr.time_ns;
+	if (processes_thread(records->config.processes, &event->parent, &parent)) {
+		records->counts.no_memory++;
+		return;
+	}
+	check(records, address_space_inherit(&process->space, &parent->process->space,
+					     event->hdr.time_ns));
+	if (!process->cmdline && parent->process->cmdline)
+		process->cmdline = strdup(parent->process->cmdline);
+}
+
+/* The image that exec replaced, and with it all its threads, end now. */
+static void end_image(struct records *records, struct process *process, const struct gb_task_event *event)
+{
+	size_t i;
+
+	for (i = 0; i < process->threads.count; i++) {
+		struct thread *thread = process->threads.items[i];
+
+		if (!thread->died_ns)
+			thread->died_ns = event->hdr.time_ns;
+		if (thread->tid == event->task.tid && event->cpu_ns > thread->cpu_last_ns)
+			thread->cpu_last_ns = event->cpu_ns;
+	}
+	mark_dead(records, process, event->hdr.time_ns);
+}
+
+static struct incoming *find_incoming(const struct records *records, uint32_t tgid)
+{
+	struct incoming *incoming;
+
+	HASH_FIND(hh, records->incoming, &tgid, sizeof(tgid), incoming);
+	return incoming;
+}
+
+static void on_exec(struct records *records, struct thread *thread, const struct gb_task_event *event)
+{
+	struct process *process = thread->process;
+	struct incoming *incoming = find_incoming(records, process->tgid);
+
+	thread->born_ns = event->hdr.time_ns;
+	thread->cpu_first_ns = event->cpu_ns;
+	process->born_ns = event->hdr.time_ns;
+	if (process->previous && process->previous->key_ns == process->key_ns)
+		end_image(records, process->previous, event);
+	if (records->config.use_proc && !process->cmdline)
+		process->cmdline = procfs_cmdline((pid_t)process->tgid);
+	if (incoming) {
+		address_space_clear(&process->space);
+		process->space = incoming->space;
+		incoming->space = (struct address_space){0};
+		drop_incoming(records, incoming);
+	} else if (records->config.use_proc) {
+		(void)procfs_mappings((pid_t)process->tgid, records->config.objects,
+				      &process->space);
+	}
+}
+
+static void on_exit_event(struct records *records, struct thread *thread,
+			  const struct gb_task_event *event)
+{
+	struct incoming *incoming;
+
+	thread->died_ns = event->hdr.time_ns;
+	note_cpu(thread, event->cpu_ns);
+	if (event->live_threads)
+		return;
+	mark_dead(records, thread->process, event->hdr.time_ns);
+	incoming = find_incoming(records, thread->process->tgid);
+	if (incoming)
+		drop_incoming(records, incoming);
+}
+
+typedef void (*task_handler)(struct records *records, struct thread *thread,
+			     const struct gb_task_event *event);
+
+/* What each event does besides naming the thread. */
+static const task_handler task_handlers[] = {
+	[GB_TASK_SEEN] = on_seen, [GB_TASK_FORK] = on_fork,	  [GB_TASK_EXEC] = on_exec,
+	[GB_TASK_RENAME] = NULL,  [GB_TASK_EXIT] = on_exit_event,
+};
+
+static void apply_task(struct records *records, const void *record, size_t size)
+{
+	const struct gb_task_event *event = record;
+	struct thread *thread;
+
+	if (event->what < GB_TASK_SEEN || event->what > GB_TASK_EXIT) {
+		records->counts.bad_records++;
+		return;
+	}
+	if (processes_thread(records->config.processes, &event->task, &thread)) {
+		records->counts.no_memory++;
+		return;
+	}
+	mark_alive(records, thread->process);
+	name_thread(thread, event);
+	if (task_handlers[event->what])
+		task_handlers[event->what](records, thread, event);
+}
+
+/* ---- mappings ------------------------------------------------------------------ */
+
+static bool is_wanted(const struct records *records, uint32_t tgid)
+{
+	return records->config.all || processes_latest(records->config.processes, tgid) ||
+	       is_expected(records, tgid);
+}
+
+static void apply_image(struct records *records, const void *record, size_t size)
+{
+	const struct map_record *map = record;
+	struct incoming *incoming = find_incoming(records, map->tgid);
+
+	if (incoming) {
+		address_space_clear(&incoming->space);
+		return;
+	}
+	if (!is_wanted(records, map->tgid))
+		return;
+	incoming = calloc(1, sizeof(*incoming));
+	if (!incoming) {
+		records->counts.no_memory++;
+		return;
+	}
+	incoming->tgid = map->tgid;
+	HASH_ADD(hh, records->incoming, tgid, sizeof(incoming->tgid), incoming);
+	if (incoming->out_of_memory) {
+		free(incoming);
+		records->counts.no_memory++;
+	}
+}
+
+static struct address_space *space_of(struct records *records, uint32_t tgid)
+{
+	struct incoming *incoming = find_incoming(records, tgid);
+	struct process *process;
+
+	if (incoming)
+		return &incoming->space;
+	process = processes_latest(records->config.processes, tgid);
+	return process ? &process->space : NULL;
+}
+
+static void apply_map(struct records *records, const void *record, size_t size)
+{
+	const struct map_record *map = record;
+	struct address_space *space = space_of(records, map->tgid);
+	struct mapping mapping = {.start = map->start,
+				  .end = map->end,
+				  .offset = map->offset,
+				  .from_ns = map->hdr.time_ns};
+	const struct object_sighting sighting = {
+		.pid = (pid_t)map->tgid,
+		.start = map->start,
+		.end = map->end,
+		.device = map->device,
+		.inode = map->inode,
+		.path = map->path,
+		.build_id = map->build_id.size ? &map->build_id : NULL,
+	};
+
+	if (!space)
+		return;
+	if (map->path[size - sizeof(*map) - 1] || map->start >= map->end ||
+	    map->build_id.size > BUILD_ID_MAX_BYTES) {
+		records->counts.bad_records++;
+		return;
+	}
+	if (objects_get(records->config.objects, &sighting, &mapping.object) ||
+	    address_space_add(space, &mapping))
+		records->counts.no_memory++;
+}
+
+/* ---- samples -------------------------------------------------------------------- */
+
+static bool is_consistent(const struct gb_sample *sample, size_t size)
+{
+	size_t frames = (size_t)sample->kernel_count + sample->user_count;
+
+	return sample->kernel_count <= GB_MAX_KERNEL_FRAMES &&
+	       sample->user_count <= GB_MAX_USER_FRAMES &&
+	       size == sizeof(*sample) + frames * sizeof(sample->pc[0]);
+}
+
+/* The record has the leaf first, kernel frames before user frames; the buffer wants the root first. */
+static void turn_frames(struct records *records, const struct gb_sample *sample)
+{
+	size_t count = (size_t)sample->kernel_count + sample->user_count, i;
+
+	for (i = 0; i < count; i++)
+		records->frames[i] = sample->pc[count - 1 - i];
+}
+
+static void apply_sample(struct records *records, const void *record, size_t size)
+{
+	const struct gb_sample *sample = record;
+	struct sample_entry entry;
+	struct process *process;
+	struct thread *thread;
+
+	if (!is_consistent(sample, size)) {
+		records->counts.bad_records++;
+		return;
+	}
+	if (processes_thread(records->config.processes, &sample->task, &thread)) {
+		records->counts.no_memory++;
+		return;
+	}
+	process = thread->process;
+	mark_alive(records, process);
+	if (!process->buffer &&
+	    profile_buffer_open(&process->buffer, records->config.chunks, process->tgid)) {
+		records->counts.no_memory++;
+		return;
+	}
+	turn_frames(records, sample);
+	entry = (struct sample_entry){
+		.thread = thread->number,
+		.user_end = sample->user_end,
+		.time_ns = sample->hdr.time_ns,
+		.cpu_ns = sample->cpu_ns,
+		.run_ns = sample->run_ns,
+		.frames = records->frames,
+		.user_count = sample->user_count,
+		.kernel_count = sample->kernel_count,
+	};
+	if (profile_buffer_put_sample(process->buffer, &entry))
+		records->counts.put_failed++;
+	else
+		records->counts.samples++;
+}
+
+/* ---- any record ------------------------------------------------------------------- */
+
+static const struct {
+	size_t min_bytes;
+	void (*apply)(struct records *records, const void *record, size_t size);
+} handlers[] = {
+	[GB_RECORD_SAMPLE] = {sizeof(struct gb_sample), apply_sample},
+	[GB_RECORD_TASK] = {sizeof(struct gb_task_event), apply_task},
+	[RECORD_MAP] = {sizeof(struct map_record) + 1, apply_map},
+	[RECORD_IMAGE] = {sizeof(struct map_record), apply_image},
+};
+
+void records_apply(struct records *records, const void *record, size_t size)
+{
+	const struct gb_record *header = record;
+
+	if (size < sizeof(*header) || header->size != size ||
+	    header->kind >= sizeof(handlers) / sizeof(handlers[0]) ||
+	    !handlers[header->kind].apply || size < handlers[header->kind].min_bytes) {
+		records->counts.bad_records++;
+		return;
+	}
+	handlers[header->kind].apply(records, record, size);
+}

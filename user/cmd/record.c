@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* record.c - `geckobpf [record]`: the command line of a recording, and its exit status. */
+#include "cmd/command_table.h"
+
+#include "base/array.h"
+#include "base/log.h"
+#include "session.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXIT_USAGE 2
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND 127
+
+#define DEFAULT_RATE_HZ 1000
+#define MAX_RATE_HZ 20000
+#define DEFAULT_BUFFER_BYTES (128ULL << 20)
+#define DEFAULT_INCLUDE_ARGS 100
+
+struct pids {
+	pid_t *items;
+	size_t count, capacity;
+};
+
+struct arguments {
+	struct session_config config;
+	struct pids pids;
+	bool is_reported; /* the error has been logged */
+};
+
+enum option_key {
+	KEY_USER_ONLY = 0x100,
+	KEY_KERNEL,
+	KEY_NO_CHILDREN,
+	KEY_SYMBOLS,
+	KEY_PROFILE_NAME,
+	KEY_INCLUDE_ARGS,
+	KEY_TOP,
+	KEY_DUMP,
+};
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "What to profile:", 1},
+	{"pid", 'p', "PID[,PID...]", 0, "These processes, their threads, and the children they fork", 0},
+	{"all", 'a', NULL, 0, "Every process on the machine", 0},
+	{"no-children", KEY_NO_CHILDREN, NULL, 0, "Do not follow the children that a process forks", 0},
+	{NULL, 0, NULL, 0, "How:", 2},
+	{"rate", 'r', "HZ", 0, "Samples a second and CPU, 1 to 20000 (default 1000)", 0},
+	{"frequency", 'F', "HZ", OPTION_ALIAS, NULL, 0},
+	{"duration", 'd', "SEC", 0,
+	 "Stop after this time; fractions are allowed. Without it: until Ctrl-C, SIGTERM, SIGHUP, or until the last "
+	 "target exits. Each of them saves the profile",
+	 0},
+	{"user-only", KEY_USER_ONLY, NULL, 0, "No kernel frames", 0},
+	{"kernel", KEY_KERNEL, NULL, 0, "Kernel frames too (the default)", 0},
+	{NULL, 0, NULL, 0, "What to write:", 3},
+	{"output", 'o', "FILE", 0,
+	 "A .json, .json.gz or .json.zst file, - for stdout (default NAME-PID-YYYYMMDD-HHMMSS.json.gz)", 0},
+	{"symbols", KEY_SYMBOLS, "names|addresses", 0,
+	 "Function names in the file (default), or addresses to be symbolized later", 0},
+	{"profile-name", KEY_PROFILE_NAME, "NAME", 0, "The title of the profile", 0},
+	{"include-args", KEY_INCLUDE_ARGS, "N", OPTION_ARG_OPTIONAL,
+	 "Put the first N arguments (default 100) into the names of processes", 0},
+	{"top", KEY_TOP, "N", 0, "At the end, print the N functions that had the most samples", 0},
+	{"dump-records", KEY_DUMP, "FILE", OPTION_HIDDEN, "Write every record as it came", 0},
+	{NULL, 0, NULL, 0, "Messages:", 4},
+	{"quiet", 'q', NULL, 0, "Only errors", 0},
+	{"verbose", 'v', NULL, 0, "More of them", 0},
+	{0},
+};
+
+/* Logs why the command line is not accepted. */
+static error_t __attribute__((format(printf, 2, 3))) reject(struct arguments *arguments,
+							    const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_at(LOG_ERROR, format, args);
+	va_end(args);
+	arguments->is_reported = true;
+	return EINVAL;
+}
+
+static bool parse_number(const char *text, unsigned long max, unsigned long *out)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*out = strtoul(text, &end, 10);
+	return !errno && !*end && *out <= max;
+}
+
+static error_t parse_pids(struct arguments *arguments, const char *list)
+{
+	char *copy = strdup(list), *rest = copy, *item;
+	error_t err = copy ? 0 : ENOMEM;
+	unsigned long pid;
+
+	while (!err && (item = strsep(&rest, ","))) {
+		if (!parse_number(item, 1UL << 22, &pid) || !pid)
+			err = reject(arguments, "--pid %s: '%s' is not a process id; give numbers, separated by commas",
+				     list, item);
+		else if (ARRAY_ROOM(&arguments->pids))
+			err = ENOMEM;
+		else
+			arguments->pids.items[arguments->pids.count++] = (pid_t)pid;
+	}
+	free(copy);
+	return err;
+}
+
+static error_t parse_rate(struct arguments *arguments, const char *text)
+{
+	unsigned long rate;
+
+	if (!parse_number(text, MAX_RATE_HZ, &rate) || !rate)
+		return reject(arguments, "--rate %s: out of range; give 1 to %d samples a second", text,
+			      MAX_RATE_HZ);
+	arguments->config.rate_hz = (uint32_t)rate;
+	return 0;
+}
+
+static error_t parse_duration(struct arguments *arguments, const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !(seconds > 0) || seconds > 1e9)
+		return reject(arguments, "--duration %s: not a time; give seconds, such as 10 or 0.5", text);
+	arguments->config.duration_s = seconds;
+	return 0;
+}
+
+static error_t parse_symbols(struct arguments *arguments, const char *text)
+{
+	arguments->config.addresses = !strcmp(text, "addresses");
+	if (!arguments->config.addresses && strcmp(text, "names"))
+		return reject(arguments, "--symbols=%s: not known; give names or addresses", text);
+	return 0;
+}
+
+static error_t parse_count(struct arguments *arguments, const char *option, const char *text, size_t *out)
+{
+	unsigned long count;
+
+	if (!parse_number(text, 1000000, &count))
+		return reject(arguments, "%s %s: not a number; give a count, such as 10", option, text);
+	*out = count;
+	return 0;
+}
+
+static error_t parse_target_option(int key, char *value, struct arguments *arguments,
+				   struct argp_state *state)
+{
+	switch (key) {
+	case 'p':
+		return parse_pids(arguments, value);
+	case 'a':
+		arguments->config.all = true;
+		return 0;
+	case KEY_NO_CHILDREN:
+		arguments->config.children = false;
+		return 0;
+	case ARGP_KEY_ARG: /* the command; all that follows is its own */
+		arguments->config.argv = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_output_option(int key, char *value, struct arguments *arguments)
+{
+	struct session_config *config = &arguments->config;
+
+	switch (key) {
+	case 'o':
+		config->output = value;
+		return 0;
+	case KEY_SYMBOLS:
+		return parse_symbols(arguments, value);
+	case KEY_PROFILE_NAME:
+		config->profile_name = value;
+		return 0;
+	case KEY_INCLUDE_ARGS:
+		config->include_args = DEFAULT_INCLUDE_ARGS;
+		return value ? parse_count(arguments, "--include-args", value, &config->include_args) : 0;
+	case KEY_TOP:
+		return parse_count(arguments, "--top", value, &config->top);
+	case KEY_DUMP:
+		config->dump_path = value;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	error_t err;
+
+	switch (key) {
+	case 'r':
+	case 'F':
+		return parse_rate(arguments, value);
+	case 'd':
+		return parse_duration(arguments, value);
+	case KEY_USER_ONLY:
+	case KEY_KERNEL:
+		arguments->config.kernel_stacks = key == KEY_KERNEL;
+		return 0;
+	case 'q':
+		log_set_level(LOG_ERROR);
+		return 0;
+	case 'v':
+		log_set_level(LOG_DEBUG);
+		return 0;
+	default:
+		err = parse_target_option(key, value, arguments, state);
+		return err == ARGP_ERR_UNKNOWN ? parse_output_option(key, value, arguments) : err;
+	}
+}
+
+static int check_arguments(struct arguments *arguments)
+{
+	struct session_config *config = &arguments->config;
+	int ways = (arguments->pids.count > 0) + config->all + (config->argv != NULL);
+
+	if (ways == 1)
+		return 0;
+	if (ways == 0)
+		return reject(arguments, "nothing to profile: give --pid PID, --all, or -- COMMAND (see --help)");
+	return reject(arguments, "more than one thing to profile: give only one of --pid, --all and -- COMMAND");
+}
+
+static int parse_arguments(int argc, char **argv, struct arguments *arguments)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse_option,
+		.args_doc = "--pid PID[,PID...]\n--all\n-- COMMAND [ARG...]",
+		.doc = "Profiles Linux programs from the kernel and writes a profile for the Firefox Profiler "
+		       "(https://profiler.firefox.com).\v"
+		       "Exit status: 0, or the command's own; 1 when the profile could not be made; 2 for a wrong "
+		       "command line; 126 or 127 when the command cannot be run.",
+	};
+	int at = 0;
+	error_t err;
+
+	err = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS, &at, arguments);
+	if (!err)
+		err = check_arguments(arguments);
+	if (err && !arguments->is_reported)
+		log_error("%s: unknown option, or its value is missing; see geckobpf --help",
+			  at > 0 && at <= argc ? argv[at - 1] : "command line");
+	return err;
+}
+
+static int exec_failed(const char *name, int err)
+{
+	bool is_missing = err == -ENOENT || err == -ENOTDIR;
+	bool is_number = name[strspn(name, "0123456789")] == '\0';
+
+	log_error("%s: %s; %s", name, is_missing ? "command not found" : strerror(-err),
+		  is_number  ? "to profile a process, give --pid" :
+		  is_missing ? "check its name and $PATH" :
+			       "check that it is an executable file");
+	return is_missing ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static int record(const struct session_config *config)
+{
+	struct session *session;
+	int err, exec_error = 0, status;
+
+	err = session_open(&session, config);
+	if (err)
+		return EXIT_FAILURE;
+	err = session_start(session, &exec_error);
+	if (err) {
+		session_close(session);
+		return err == SESSION_EXEC_FAILED ? exec_failed(config->argv[0], exec_error) :
+						    EXIT_FAILURE;
+	}
+	err = session_run(session);
+	if (session_save(session))
+		err = -EIO;
+	status = session_wait(session);
+	session_close(session);
+	return err ? EXIT_FAILURE : status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct arguments arguments = {
+		.config = {.rate_hz = DEFAULT_RATE_HZ,
+			   .children = true,
+			   .kernel_stacks = true,
+			   .buffer_bytes = DEFAULT_BUFFER_BYTES},
+	};
+	int status = EXIT_USAGE;
+
+	argp_program_version = "geckobpf " GECKOBPF_VERSION;
+	if (!parse_arguments(argc, argv, &arguments)) {
+		arguments.config.pids = arguments.pids.items;
+		arguments.config.pid_count = arguments.pids.count;
+		status = record(&arguments.config);
+	}
+	free(arguments.pids.items);
+	return status;
+}

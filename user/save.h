@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* save.h - the end of a session: the profile into its file, the summary to the user. */
+#ifndef GECKOBPF_SAVE_H
+#define GECKOBPF_SAVE_H
+
+struct session;
+
+/* Settles the name of the output file and checks that it can be written, before anything is recorded. 0 or -errno, logged. */
+int save_check(struct session *session);
+
+/*
+ * Writes the profile; if its disk is full, to $TMPDIR instead. 0; -errno, logged, also when it had to go to $TMPDIR.
+ */
+int save_profile(struct session *session);
+
+#endif

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * session.c - see session.h.
+ *
+ * Order matters at the start: the probes run before the threads and mappings that exist are listed, so that there is no gap
+ * between what was listed and what is reported; the timers come last, and the command is released after them.
+ */
+#include "session.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "buffer/chunk_manager.h"
+#include "buffer/profile_buffer.h"
+#include "capture/cpus.h"
+#include "capture/drain.h"
+#include "capture/kernel_side.h"
+#include "capture/preflight.h"
+#include "capture/records.h"
+#include "capture/sideband.h"
+#include "capture/timers.h"
+#include "save.h"
+#include "session_state.h"
+#include "target/account.h"
+#include "target/command.h"
+#include "target/object.h"
+#include "target/process.h"
+#include "target/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define CHUNK_BYTES (64 * 1024)
+#define POLL_MS 100
+#define BAR_WIDTH 12
+/* Descriptors that are not for mapped files: rings, events, pipes, output. Two a CPU come on top. */
+#define RESERVED_DESCRIPTORS 256
+
+/* ---- open ---------------------------------------------------------------------- */
+
+static int block_signals(struct session *session)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &mask, &session->old_mask))
+		return -errno;
+	session->is_masked = true;
+	/* A reader of our stdout that goes away is an error of write(2), not our death. */
+	signal(SIGPIPE, SIG_IGN);
+	session->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return session->signal_fd < 0 ? -errno : 0;
+}
+
+/* As many as we may have, less what we need ourselves. */
+static size_t descriptor_budget(size_t cpu_count)
+{
+	size_t reserved = RESERVED_DESCRIPTORS + 2 * cpu_count;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return 0;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < reserved)
+		return 0;
+	return (size_t)limit.rlim_cur - reserved;
+}
+
+static int open_tables(struct session *session)
+{
+	struct cpu_set online;
+	int err;
+
+	err = cpus_online(&online);
+	if (err)
+		return err;
+	session->cpu_count = cpus_count(&online);
+	err = processes_open(&session->processes);
+	if (!err)
+		err = objects_open(&session->objects, descriptor_budget(session->cpu_count));
+	if (!err)
+		err = chunk_manager_open(&session->chunks, session->config->buffer_bytes, CHUNK_BYTES);
+	if (!err)
+		err = records_open(&session->records,
+				   &(struct records_config){.processes = session->processes,
+							    .objects = session->objects,
+							    .chunks = session->chunks,
+							    .all = session->config->all,
+							    .use_proc = true});
+	return err;
+}
+
+int session_open(struct session **out, const struct session_config *config)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	int err;
+
+	if (!session) {
+		log_error("out of memory");
+		return -ENOMEM;
+	}
+	session->config = config;
+	session->signal_fd = session->epoll_fd = session->dump_fd = -1;
+	account_invoking_user(&session->account);
+	err = block_signals(session);
+	if (!err)
+		err = open_tables(session);
+	if (err) {
+		log_error("start: %s", strerror(-err));
+		session_close(session);
+		return err;
+	}
+	*out = session;
+	return 0;
+}
+
+static void close_buffers(struct session *session)
+{
+	size_t i;
+
+	for (i = 0; session->processes && i < processes_count(session->processes); i++)
+		profile_buffer_close(processes_at(session->processes, i)->buffer);
+}
+
+void session_close(struct session *session)
+{
+	if (!session)
+		return;
+	command_close(session->command);
+	timers_close(session->timers);
+	drain_close(session->drain);
+	sideband_close(session->sideband);
+	kernel_side_close(session->kernel);
+	records_close(session->records);
+	close_buffers(session);
+	processes_close(session->processes);
+	objects_close(session->objects);
+	chunk_manager_close(session->chunks);
+	fd_close(&session->signal_fd);
+	fd_close(&session->epoll_fd);
+	fd_close(&session->dump_fd);
+	if (session->is_masked)
+		sigprocmask(SIG_SETMASK, &session->old_mask, NULL);
+	free(session);
+}
+
+/* ---- start --------------------------------------------------------------------- */
+
+static void report_missing(pid_t pid)
+{
+	pid_t outer = procfs_find_inner_pid(pid);
+
+	if (outer)
+		log_error("pid %d: no such process here, but it is a pid inside a container; give the host's: --pid %d",
+			  (int)pid, (int)outer);
+	else
+		log_error("pid %d: no such process; look it up with pgrep or ps", (int)pid);
+}
+
+/* Why `pid` cannot be profiled; logs it. */
+static int check_pid(pid_t pid, struct pid_info *info)
+{
+	int err = procfs_pid(pid, info);
+
+	if (err) {
+		log_error("pid %d: /proc: %s", (int)pid, strerror(-err));
+		return err;
+	}
+	switch (info->state) {
+	case PID_RUNS:
+		return 0;
+	case PID_MISSING:
+		report_missing(pid);
+		break;
+	case PID_ZOMBIE:
+		log_error("pid %d (%s): has exited already (a zombie); nothing is left to profile", (int)pid,
+			  info->name);
+		break;
+	case PID_KERNEL:
+		log_error("pid %d (%s): is a kernel thread; use --all to see what the kernel does", (int)pid,
+			  info->name);
+		break;
+	case PID_THREAD:
+		log_error("pid %d (%s): is a thread; give its process: --pid %u", (int)pid, info->name,
+			  info->tgid);
+		break;
+	}
+	return -ESRCH;
+}
+
+static int check_targets(struct session *session)
+{
+	const struct session_config *config = session->config;
+	struct pid_info info;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < config->pid_count && !err; i++) {
+		err = check_pid(config->pids[i], &info);
+		if (err)
+			return err;
+		if (config->pids[i] == getpid()) {
+			log_error("pid %d: is geckobpf itself; give another process", (int)getpid());
+			return -EINVAL;
+		}
+		if (i == 0)
+			session->target = info;
+		err = records_expect(session->records, (uint32_t)config->pids[i]);
+	}
+	return err;
+}
+
+static int open_dump(struct session *session)
+{
+	const char *path = session->config->dump_path;
+
+	if (!path)
+		return 0;
+	session->dump_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (session->dump_fd >= 0)
+		return 0;
+	log_error("%s: %m", path);
+	return -errno;
+}
+
+static int start_command(struct session *session)
+{
+	const char *slash;
+	int err;
+
+	if (!session->config->argv)
+		return 0;
+	err = command_start(&session->command, session->config->argv, &session->account,
+			    &session->old_mask);
+	if (err) {
+		log_error("%s: cannot start: %s", session->config->argv[0], strerror(-err));
+		return err;
+	}
+	slash = strrchr(session->config->argv[0], '/');
+	snprintf(session->target.name, sizeof(session->target.name), "%s",
+		 slash ? slash + 1 : session->config->argv[0]);
+	session->target.tgid = (uint32_t)command_pid(session->command);
+	return records_expect(session->records, session->target.tgid);
+}
+
+static int add_targets(struct session *session)
+{
+	const struct session_config *config = session->config;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < config->pid_count && !err; i++)
+		err = kernel_side_add_target(session->kernel, (uint32_t)config->pids[i], true,
+					     config->children);
+	if (!err && session->command)
+		err = kernel_side_add_target(session->kernel, session->target.tgid, false,
+					     config->children);
+	return err;
+}
+
+static int open_capture(struct session *session)
+{
+	const struct session_config *config = session->config;
+	const struct kernel_side_config kernel_config = {
+		.all = config->all,
+		.kernel_stacks = config->kernel_stacks,
+		.rate_hz = config->rate_hz,
+		.cpu_count = (uint32_t)session->cpu_count,
+	};
+	int err;
+
+	err = kernel_side_open(&session->kernel, &kernel_config);
+	if (err) {
+		log_error("BPF programs: the kernel does not load them: %s; -v shows why", strerror(-err));
+		return err;
+	}
+	err = add_targets(session);
+	if (!err)
+		err = kernel_side_attach(session->kernel);
+	if (err) {
+		log_error("BPF programs: cannot attach: %s; -v shows why", strerror(-err));
+		return err;
+	}
+	err = sideband_open(&session->sideband);
+	if (!err)
+		err = drain_open(&session->drain, session->kernel, session->sideband, session->records,
+				 session->dump_fd);
+	if (err)
+		log_error("perf events: %s", strerror(-err));
+	return err;
+}
+
+static int watch(struct session *session, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int start_timers(struct session *session)
+{
+	int err;
+
+	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	err = session->epoll_fd < 0 ? -errno : 0;
+	if (!err)
+		err = watch(session, session->signal_fd);
+	if (!err)
+		err = watch(session, drain_fd(session->drain));
+	if (!err)
+		err = drain_list_tasks(session->drain);
+	session->start_ns = session->end_ns = clock_now_ns();
+	session->start_real_ns = clock_ns(CLOCK_REALTIME);
+	if (!err)
+		err = timers_open(&session->timers, session->kernel,
+				  NS_PER_SEC / session->config->rate_hz);
+	if (err)
+		log_error("sampling: cannot start: %s", strerror(-err));
+	return err;
+}
+
+static void announce(struct session *session)
+{
+	const struct session_config *config = session->config;
+	const char *stacks = config->kernel_stacks ? "user+kernel stacks" : "user stacks";
+
+	if (config->all)
+		log_info("all processes (%zu, %zu threads), %u Hz, %s; Ctrl-C stops",
+			 processes_count(session->processes), processes_thread_count(session->processes),
+			 config->rate_hz, stacks);
+	else if (config->pid_count > 1)
+		log_info("%s (pid %u) and %zu more processes, %u Hz, %s; Ctrl-C stops", session->target.name,
+			 session->target.tgid, config->pid_count - 1, config->rate_hz, stacks);
+	else if (session->command)
+		log_info("%s (pid %u), %u Hz, %s; Ctrl-C stops", session->target.name,
+			 session->target.tgid, config->rate_hz, stacks);
+	else
+		log_info("%s (pid %u, %u thread%s), %u Hz, %s; Ctrl-C stops", session->target.name,
+			 session->target.tgid, session->target.thread_count,
+			 session->target.thread_count == 1 ? "" : "s", config->rate_hz, stacks);
+}
+
+int session_start(struct session *session, int *exec_error)
+{
+	char problem[512] = "cannot be checked";
+	int err;
+
+	err = preflight_check(session->config->rate_hz, problem, sizeof(problem));
+	if (err) {
+		log_error("%s", problem);
+		return err;
+	}
+	err = check_targets(session);
+	if (!err)
+		err = save_check(session);
+	if (!err)
+		err = open_dump(session);
+	if (!err)
+		err = start_command(session);
+	if (!err)
+		err = open_capture(session);
+	if (!err)
+		err = start_timers(session);
+	if (err)
+		return err;
+	if (session->command) {
+		*exec_error = command_release(session->command);
+		if (*exec_error)
+			return SESSION_EXEC_FAILED;
+	}
+	announce(session);
+	return 0;
+}
+
+/* ---- run ----------------------------------------------------------------------- */
+
+/* The terminal sends its signals to the command too; those that another process sends us are passed on. */
+static void pass_on(struct session *session, const struct signalfd_siginfo *info)
+{
+	if (session->command && command_pid(session->command) && info->ssi_code != SI_KERNEL)
+		(void)kill(command_pid(session->command), (int)info->ssi_signo);
+}
+
+/* Reads all signals that are there. Returns the last one that asks us to stop, or 0. */
+static int take_signals(struct session *session)
+{
+	struct signalfd_siginfo info;
+	int stop = 0, status;
+
+	while (read(session->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD) {
+			if (session->command && command_wait(session->command, false, &status) == 1)
+				session->is_command_done = true;
+			continue;
+		}
+		stop = (int)info.ssi_signo;
+		pass_on(session, &info);
+	}
+	return stop;
+}
+
+bool session_is_cancelled(void *context)
+{
+	return take_signals(context) != 0;
+}
+
+static void show_status(const struct session *session, uint64_t now)
+{
+	const struct records_counts *counts = records_counts(session->records);
+	double elapsed = (double)(now - session->start_ns) / NS_PER_SEC;
+	struct chunk_manager_stats memory = chunk_manager_get_stats(session->chunks);
+	uint64_t stats[GB_STAT_COUNT] = {0};
+	char bar[BAR_WIDTH + 4] = "";
+
+	if (session->config->duration_s > 0) {
+		int filled = (int)(elapsed / session->config->duration_s * BAR_WIDTH);
+
+		if (filled > BAR_WIDTH)
+			filled = BAR_WIDTH;
+		memset(bar, ' ', BAR_WIDTH + 2);
+		bar[0] = '[';
+		memset(bar + 1, '=', (size_t)filled);
+		if (filled < BAR_WIDTH)
+			bar[1 + filled] = '>';
+		bar[BAR_WIDTH + 1] = ']';
+		bar[BAR_WIDTH + 2] = ' ';
+		bar[BAR_WIDTH + 3] = '\0';
+	}
+	(void)kernel_side_stats(session->kernel, stats);
+	log_status("  %s%.1f s   %" PRIu64 " samples   %" PRIu64 " lost   %.1f MB", bar, elapsed,
+		   counts->samples, stats[GB_STAT_RING_FULL] + counts->put_failed,
+		   (double)(memory.unreleased_bytes + memory.released_bytes) / 1e6);
+}
+
+/* Once a second: CPUs that came or went. */
+static int follow_cpus(struct session *session)
+{
+	int started = timers_update(session->timers);
+
+	if (started < 0)
+		return started;
+	return drain_update(session->drain);
+}
+
+static bool is_over(const struct session *session, uint64_t now)
+{
+	const struct session_config *config = session->config;
+
+	if (config->duration_s > 0 &&
+	    (double)(now - session->start_ns) >= config->duration_s * NS_PER_SEC)
+		return true;
+	if (session->command)
+		return session->is_command_done;
+	return !config->all && records_counts(session->records)->live_processes == 0;
+}
+
+static int wait_ms(const struct session *session, uint64_t now)
+{
+	double left_ms;
+
+	if (!(session->config->duration_s > 0))
+		return POLL_MS;
+	left_ms = session->config->duration_s * 1e3 - (double)(now - session->start_ns) / 1e6;
+	return left_ms < POLL_MS ? (int)left_ms + 1 : POLL_MS;
+}
+
+int session_run(struct session *session)
+{
+	uint64_t now = session->start_ns, next_second = now + NS_PER_SEC, next_status = now;
+	struct epoll_event events[2];
+	int err = 0;
+
+	while (!err && !is_over(session, now)) {
+		if (epoll_wait(session->epoll_fd, events, 2, wait_ms(session, now)) < 0 &&
+		    errno != EINTR)
+			err = -errno;
+		if (take_signals(session))
+			break;
+		if (!err)
+			err = drain_run(session->drain);
+		now = clock_now_ns();
+		if (!err && now >= next_second) {
+			err = follow_cpus(session);
+			next_second = now + NS_PER_SEC;
+		}
+		if (now >= next_status) {
+			show_status(session, now);
+			next_status = now + 2 * POLL_MS * NS_PER_MS;
+		}
+	}
+	log_status_clear();
+	if (err)
+		log_error("recording: stopped early: %s", strerror(-err));
+	return err;
+}
+
+int session_save(struct session *session)
+{
+	int err;
+
+	session->end_ns = clock_now_ns();
+	timers_close(session->timers);
+	session->timers = NULL;
+	err = drain_finish(session->drain);
+	if (!err)
+		err = drain_list_tasks(session->drain);
+	if (err)
+		log_warn("recording: its last moments are missing: %s", strerror(-err));
+	return save_profile(session);
+}
+
+int session_wait(struct session *session)
+{
+	struct pollfd ready = {.fd = session->signal_fd, .events = POLLIN};
+	int status = 0, stop;
+
+	if (!session->command)
+		return 0;
+	while (command_wait(session->command, false, &status) == 0) {
+		(void)poll(&ready, 1, -1);
+		stop = take_signals(session);
+		if (stop)
+			return 128 + stop;
+	}
+	return status;
+}

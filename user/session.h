@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * session.h - one recording from start to finished file; owns every room.
+ *
+ *   session_open -> session_start -> session_run -> session_save -> session_close
+ *
+ * Errors are logged here, once, with the remedy; callers only turn them into an exit status.
+ */
+#ifndef GECKOBPF_SESSION_H
+#define GECKOBPF_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct session;
+
+struct session_config {
+	const pid_t *pids; /* whom to profile; or */
+	size_t pid_count;
+	bool all; /* every process on the machine; or */
+	char **argv; /* a command, NULL-terminated */
+	bool children; /* and the children that they fork */
+	uint32_t rate_hz;
+	double duration_s; /* 0: until something else ends it */
+	bool kernel_stacks;
+	bool addresses; /* write addresses instead of names */
+	uint64_t buffer_bytes; /* limit of the profile buffer */
+	const char *output; /* file, "-" for stdout, NULL: named after the target and the time */
+	const char *profile_name; /* NULL: the target's name */
+	size_t include_args; /* arguments that go into process names */
+	size_t top; /* hottest functions to print at the end */
+	const char *dump_path; /* also write all records here; NULL: do not */
+};
+
+/* What session_start() returns when the command could not be run: the errno of exec, negative, is in *exec_error. */
+#define SESSION_EXEC_FAILED (-10000)
+
+/* `config` is borrowed for the session's life. 0 or -errno. */
+int session_open(struct session **out, const struct session_config *config);
+
+/* Checks everything, loads the BPF programs, starts the command if there is one; samples flow. 0, -errno, SESSION_EXEC_FAILED. */
+int session_start(struct session *session, int *exec_error);
+
+/* Records until a signal, the duration, or the end of the targets. 0 or -errno; what was recorded can be saved in either case. */
+int session_run(struct session *session);
+
+/* Stops sampling, writes the profile, prints the summary. 0 or -errno: the profile is not where it should be. */
+int session_save(struct session *session);
+
+/* Waits for the command, if there is one, and returns what a shell would report; 0 without a command. */
+int session_wait(struct session *session);
+
+void session_close(struct session *session);
+
+#endif

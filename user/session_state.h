@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* session_state.h - what session.c and save.c share; nobody else includes it. */
+#ifndef GECKOBPF_SESSION_STATE_H
+#define GECKOBPF_SESSION_STATE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session.h"
+#include "target/account.h"
+#include "target/procfs.h"
+
+struct session {
+	const struct session_config *config; /* borrowed */
+	struct account account; /* the user behind sudo */
+	struct pid_info target; /* the first, or the command: names the file and the profile */
+	size_t cpu_count;
+
+	struct processes *processes;
+	struct objects *objects;
+	struct chunk_manager *chunks;
+	struct records *records;
+	struct kernel_side *kernel;
+	struct sideband *sideband;
+	struct drain *drain;
+	struct timers *timers;
+	struct command *command;
+
+	int signal_fd, epoll_fd, dump_fd;
+	sigset_t old_mask;
+	bool is_masked;
+	bool is_command_done;
+	uint64_t start_ns, start_real_ns, end_ns;
+};
+
+/* Whether a signal asked to stop since the last look; for output.h. `context` is the session. */
+bool session_is_cancelled(void *context);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* account.h - the user behind sudo: whom commands run as and files belong to. Reads /etc itself, so it links statically. */
+#ifndef GECKOBPF_TARGET_ACCOUNT_H
+#define GECKOBPF_TARGET_ACCOUNT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define ACCOUNT_MAX_GROUPS 256
+
+struct account {
+	bool is_set; /* false: we were not started by sudo; the rest is meaningless */
+	uid_t uid;
+	gid_t gid;
+	char name[64]; /* "" if not known */
+	char home[256];
+	gid_t groups[ACCOUNT_MAX_GROUPS];
+	size_t group_count;
+};
+
+/* From SUDO_UID, SUDO_GID and SUDO_USER; only root's word counts. */
+void account_invoking_user(struct account *out);
+
+/* Becomes that user for good, with HOME, USER and LOGNAME. 0 or -errno. */
+int account_become(const struct account *account);
+
+#endif
