@@ -119,10 +119,10 @@ run: $(BIN)
 
 # ---- tests -------------------------------------------------------------------
 # Allocation failure is tested by wrapping the allocator: tests/unit/alloc.h.
-$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(BUILD)/libcore.a
+$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(BUILD)/libapp.a $(BUILD)/libcore.a
 	$(say) LINK $@
-	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka \
-		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc $(filter-out -lbpf,$(LIBS)) -lpthread
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka -ljansson \
+		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc $(LIBS) -lpthread
 
 $(BUILD)/tests/golden/%: $(BUILD)/tests/golden/%.o $(BUILD)/libapp.a $(BUILD)/libcore.a
 	$(say) LINK $@

@@ -264,7 +264,7 @@ static int write_elsewhere(struct session *session, const struct writing *writin
 			   struct profile_summary *summary, uint64_t *bytes)
 {
 	const char *directory = getenv("TMPDIR"), *slash = strrchr(path, '/');
-	char other[4200];
+	char other[8400];
 	int err;
 
 	if (!directory || !*directory)

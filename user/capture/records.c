@@ -130,12 +130,11 @@ static void set_name(char name[THREAD_NAME_BYTES], const char comm[GB_COMM_BYTES
 	name[THREAD_NAME_BYTES - 1] = '\0';
 }
 
-static void name_thread(struct thread *thread, const struct gb_task_event *event)
+static void name_thread(struct thread *thread, const char comm[GB_COMM_BYTES])
 {
-	set_name(thread->name, event->comm);
+	set_name(thread->name, comm);
 	if (thread->tid == thread->process->tgid || !thread->process->name[0])
-		set_name(thread->process->name, event->comm);
-	thread->process->is_kernel = event->is_kernel;
+		set_name(thread->process->name, comm);
 }
 
 static void note_cpu(struct thread *thread, uint64_t cpu_ns)
@@ -181,7 +180,10 @@ static void on_fork(struct records *records, struct thread *thread, const struct
 		process->cmdline = strdup(parent->process->cmdline);
 }
 
-/* The image that exec replaced, and with it all its threads, end now. */
+/*
+ * The image that exec replaced, and with it all its threads, end now. exec names the thread anew before it replaces the
+ * image, so the last rename was not the old image's.
+ */
 static void end_image(struct records *records, struct process *process, const struct gb_task_event *event)
 {
 	size_t i;
@@ -191,8 +193,12 @@ static void end_image(struct records *records, struct process *process, const st
 
 		if (!thread->died_ns)
 			thread->died_ns = event->hdr.time_ns;
-		if (thread->tid == event->task.tid && event->cpu_ns > thread->cpu_last_ns)
+		if (thread->tid != event->task.tid)
+			continue;
+		if (event->cpu_ns > thread->cpu_last_ns)
 			thread->cpu_last_ns = event->cpu_ns;
+		if (thread->name_before[0])
+			name_thread(thread, thread->name_before);
 	}
 	mark_dead(records, process, event->hdr.time_ns);
 }
@@ -266,7 +272,10 @@ static void apply_task(struct records *records, const void *record, size_t size)
 		return;
 	}
 	mark_alive(records, thread->process);
-	name_thread(thread, event);
+	thread->process->is_kernel = event->is_kernel;
+	if (event->what == GB_TASK_RENAME)
+		memcpy(thread->name_before, thread->name, sizeof(thread->name_before));
+	name_thread(thread, event->comm);
 	if (task_handlers[event->what])
 		task_handlers[event->what](records, thread, event);
 }

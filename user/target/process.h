@@ -29,6 +29,7 @@ struct thread {
 	uint64_t cpu_first_ns; /* CPU time it had used when first seen; UINT64_MAX: not known */
 	uint64_t cpu_last_ns; /* and at its end, or the end of the recording; 0: not known */
 	char name[THREAD_NAME_BYTES];
+	char name_before[THREAD_NAME_BYTES]; /* before its last rename; "": it had none */
 	struct process *process;
 };
 
