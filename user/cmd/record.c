@@ -30,6 +30,8 @@ struct arguments {
 	struct session_config config;
 	struct pids pids;
 	bool is_reported; /* the error has been logged */
+	int error_at; /* or it is in the argument before this one */
+	int show; /* KEY_HELP, KEY_VERSION: only that is wanted */
 };
 
 enum option_key {
@@ -41,6 +43,8 @@ enum option_key {
 	KEY_INCLUDE_ARGS,
 	KEY_TOP,
 	KEY_DUMP,
+	KEY_VERSION,
+	KEY_HELP = '?',
 };
 
 static const struct argp_option options[] = {
@@ -68,6 +72,8 @@ static const struct argp_option options[] = {
 	{"top", KEY_TOP, "N", 0, "At the end, print the N functions that had the most samples", 0},
 	{"dump-records", KEY_DUMP, "FILE", OPTION_HIDDEN, "Write every record as it came", 0},
 	{NULL, 0, NULL, 0, "Messages:", 4},
+	{"help", KEY_HELP, NULL, 0, "Show this and exit", 0},
+	{"version", KEY_VERSION, NULL, 0, "Show the version and exit", 0},
 	{"quiet", 'q', NULL, 0, "Only errors", 0},
 	{"verbose", 'v', NULL, 0, "More of them", 0},
 	{0},
@@ -224,6 +230,14 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case 'v':
 		log_set_level(LOG_DEBUG);
 		return 0;
+	case KEY_HELP:
+	case KEY_VERSION:
+		arguments->show = key;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_ERROR:
+		arguments->error_at = state->next;
+		return 0;
 	default:
 		err = parse_target_option(key, value, arguments, state);
 		return err == ARGP_ERR_UNKNOWN ? parse_output_option(key, value, arguments) : err;
@@ -242,27 +256,31 @@ static int check_arguments(struct arguments *arguments)
 	return reject(arguments, "more than one thing to profile: give only one of --pid, --all and -- COMMAND");
 }
 
+static const struct argp argp = {
+	.options = options,
+	.parser = parse_option,
+	.args_doc = "--pid PID[,PID...]\n--all\n-- COMMAND [ARG...]",
+	.doc = "Profiles Linux programs from the kernel and writes a profile for the Firefox Profiler "
+	       "(https://profiler.firefox.com).\v"
+	       "Exit status: 0, or the command's own; 1 when the profile could not be made; 2 for a wrong "
+	       "command line; 126 or 127 when the command cannot be run.",
+};
+
 static int parse_arguments(int argc, char **argv, struct arguments *arguments)
 {
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse_option,
-		.args_doc = "--pid PID[,PID...]\n--all\n-- COMMAND [ARG...]",
-		.doc = "Profiles Linux programs from the kernel and writes a profile for the Firefox Profiler "
-		       "(https://profiler.firefox.com).\v"
-		       "Exit status: 0, or the command's own; 1 when the profile could not be made; 2 for a wrong "
-		       "command line; 126 or 127 when the command cannot be run.",
-	};
-	int at = 0;
+	/* Without argp's own errors and help, so that each error is one line of ours. */
+	const unsigned int flags = ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_HELP;
+	int at;
 	error_t err;
 
-	err = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS, &at, arguments);
-	if (!err)
-		err = check_arguments(arguments);
+	err = argp_parse(&argp, argc, argv, flags, NULL, arguments);
+	at = arguments->error_at;
 	if (err && !arguments->is_reported)
-		log_error("%s: unknown option, or its value is missing; see geckobpf --help",
+		log_error("%s: not an option, or its value is missing; see geckobpf --help",
 			  at > 0 && at <= argc ? argv[at - 1] : "command line");
-	return err;
+	if (err || arguments->show)
+		return err;
+	return check_arguments(arguments);
 }
 
 static int exec_failed(const char *name, int err)
@@ -299,6 +317,17 @@ static int record(const struct session_config *config)
 	return err ? EXIT_FAILURE : status;
 }
 
+static int show(int key)
+{
+	char name[] = "geckobpf";
+
+	if (key == KEY_HELP)
+		argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~(ARGP_HELP_EXIT_OK | ARGP_HELP_EXIT_ERR), name);
+	else
+		puts("geckobpf " GECKOBPF_VERSION);
+	return EXIT_SUCCESS;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct arguments arguments = {
@@ -309,11 +338,10 @@ int cmd_record(int argc, char **argv)
 	};
 	int status = EXIT_USAGE;
 
-	argp_program_version = "geckobpf " GECKOBPF_VERSION;
 	if (!parse_arguments(argc, argv, &arguments)) {
 		arguments.config.pids = arguments.pids.items;
 		arguments.config.pid_count = arguments.pids.count;
-		status = record(&arguments.config);
+		status = arguments.show ? show(arguments.show) : record(&arguments.config);
 	}
 	free(arguments.pids.items);
 	return status;
