@@ -251,7 +251,8 @@ static int fill_cache(struct frames *frames, struct address_cache *cache, uint64
 int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id)
 {
 	struct address_cache *cache = node->is_kernel ? &frames->kernel : &frames->user;
-	uint64_t address = node->pc - (is_leaf || frames->source.addresses ? 0 : 1);
+	bool is_raw = frames->source.addresses || (node->is_kernel && !frames->source.kernel);
+	uint64_t address = node->pc - (is_leaf || is_raw ? 0 : 1);
 	uint32_t number;
 
 	if (unique_find(&cache->addresses, address, &number)) {

@@ -198,14 +198,18 @@ static struct build_id build_id_of(const struct object *object, struct symbol_fi
 	return id;
 }
 
-/* The relative address of what is mapped from `offset` of the file. */
-static uint64_t relative_address(struct symbol_file *file, uint64_t offset)
+/* The relative address of what is mapped from `offset` of the file; the offset itself if the file does not tell. */
+static int relative_address(struct symbol_file *file, uint64_t offset, uint64_t *relative)
 {
-	uint64_t address, base;
+	uint64_t address = 0, base = 0;
+	int err = file ? symbol_file_address(file, offset, &address) : -ENOENT;
 
-	if (!file || symbol_file_address(file, offset, &address) || symbol_file_base(file, &base))
-		return offset;
-	return address >= base ? address - base : offset;
+	if (!err)
+		err = symbol_file_base(file, &base);
+	if (err == -ENOMEM)
+		return err;
+	*relative = err || address < base ? offset : address - base;
+	return 0;
 }
 
 static int write_lib(struct libs *libs, const struct mapping *mapping, uint64_t start, uint64_t end,
@@ -213,18 +217,20 @@ static int write_lib(struct libs *libs, const struct mapping *mapping, uint64_t 
 {
 	const char *path = mapping->object->path, *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
+	uint64_t offset = mapping->offset + (start - mapping->start);
 	struct symbol_file *file = NULL;
 	struct build_id id;
 	int err = libs_file(libs, mapping->object, &file);
 
-	if (err == -ENOMEM)
+	if (err != -ENOMEM)
+		err = relative_address(file, offset, &offset);
+	if (err)
 		return err;
 	id = build_id_of(mapping->object, file);
 	json_object_begin(json);
 	json_key_u64(json, "start", start);
 	json_key_u64(json, "end", end);
-	json_key_u64(json, "offset",
-		     relative_address(file, mapping->offset + (start - mapping->start)));
+	json_key_u64(json, "offset", offset);
 	json_key_string(json, "arch", LIB_ARCH);
 	json_key_string(json, "name", name);
 	json_key_string(json, "path", path);

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What frames are called: this program's own functions, and files that are not there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "buffer/profile_buffer.h"
+#include "gecko/frames.h"
+#include "gecko/label.h"
+#include "gecko/libs.h"
+#include "gecko/unique.h"
+#include "symbol/kernel_symbols.h"
+#include "symbol/symbolizer.h"
+#include "target/object.h"
+#include "target/process.h"
+
+#include "alloc.h"
+
+/* ---- labels ---------------------------------------------------------------------------- */
+
+static struct label label;
+
+static const char *text_of_label(int err)
+{
+	static char text[256];
+
+	assert_int_equal(err, 0);
+	assert_true(label.count < sizeof(text));
+	memcpy(text, label.items, label.count);
+	text[label.count] = '\0';
+	return text;
+}
+
+static void labels(void **state)
+{
+	assert_string_equal(text_of_label(label_function(&label, "f(int)", "/usr/lib/libc.so.6")),
+			    "f(int) (in libc.so.6)");
+	assert_string_equal(text_of_label(label_function(&label, "f", "plain")), "f (in plain)");
+	assert_string_equal(text_of_label(label_function(&label, "f", "/tmp/a (deleted)")),
+			    "f (in a (deleted])");
+	assert_string_equal(text_of_label(label_function(&label, "f", NULL)), "f (in [anon])");
+	assert_string_equal(text_of_label(label_function(&label, "f", "/x/")), "f (in [anon])");
+	assert_string_equal(text_of_label(label_function(&label, "0xdead", "/x")), "_0xdead (in x)");
+	assert_string_equal(text_of_label(label_function(&label, "a\nb\x1f", "/x\ty")),
+			    "a?b? (in x?y)");
+	assert_string_equal(text_of_label(label_kernel(&label, "do_idle", NULL)),
+			    "do_idle (in [kernel])");
+	assert_string_equal(text_of_label(label_kernel(&label, "ext4_map", "ext4")),
+			    "ext4_map (in [ext4])");
+	assert_string_equal(text_of_label(label_offset(&label, "/lib/libx.so", 0x1a2b)),
+			    "libx.so+0x1a2b (in libx.so)");
+	assert_string_equal(text_of_label(label_offset(&label, "/lib/0xlib)", 1)),
+			    "_0xlib]+0x1 (in 0xlib])");
+	assert_string_equal(text_of_label(label_address(&label, UINT64_MAX)), "0xffffffffffffffff");
+	label_clear(&label);
+}
+
+static void entries(void **state)
+{
+	static const char *const are[] = { "_start", "main", "__libc_start_main", "__libc_start_main_impl",
+					   "__libc_start_main@@GLIBC_2.34", "__libc_start_call_main",
+					   "clone", "clone3", "__clone", "__clone3", "_clone", "clone@@GLIBC_2.2.5",
+					   "start_thread", "thread_start", "_dl_start", "_dl_start_user",
+					   "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart0",
+					   "runtime.rt0_go.abi0", "_rt0_amd64_linux" };
+	static const char *const are_not[] = { "", "main2", "mai", "domain", "clone4", "cloned", "start",
+					       "_star", "_start2", "main.main", "start_threads" };
+	size_t i;
+
+	for (i = 0; i < sizeof(are) / sizeof(*are); i++)
+		assert_true(label_is_entry(are[i]));
+	for (i = 0; i < sizeof(are_not) / sizeof(*are_not); i++)
+		assert_false(label_is_entry(are_not[i]));
+}
+
+/* ---- frames ---------------------------------------------------------------------------- */
+
+#define LIB_START 0x7f0000000000ULL
+#define ANON_START 0x7e0000000000ULL
+
+static struct kernel_symbols *kernel;
+
+struct room {
+	struct symbolizer *symbolizer;
+	struct libs *libs;
+	struct frames *frames;
+	struct process process;
+};
+
+static struct object self = { .number = 0, .path = (char *)"/proc/self/exe", .fd = -1 };
+static struct object lib = { .number = 1, .path = (char *)"/nonexistent/lib)x.so", .fd = -1 };
+static struct object anon = { .number = 2, .kind = OBJECT_ANONYMOUS, .path = (char *)"//anon", .fd = -1 };
+static struct object heap = { .number = 3, .kind = OBJECT_ANONYMOUS, .path = (char *)"[heap]", .fd = -1 };
+static struct object vdso = { .number = 4, .kind = OBJECT_VDSO, .path = (char *)"[vdso]", .fd = -1 };
+
+static struct mapping self_mapping = { .object = &self };
+static char kallsyms_path[] = "/tmp/test_frames.XXXXXX";
+
+/* Fills self_mapping with where this program's code is. */
+static int find_self(struct dl_phdr_info *info, size_t size, void *context)
+{
+	int i;
+
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+			continue;
+		self_mapping.start = (info->dlpi_addr + segment->p_vaddr) & ~0xfffULL;
+		self_mapping.end = info->dlpi_addr + segment->p_vaddr + segment->p_memsz;
+		self_mapping.offset = segment->p_offset & ~0xfffULL;
+	}
+	return 1;
+}
+
+static int setup(void **state)
+{
+	static const char kallsyms[] = "ffffffff81000000 T startup_64\nffffffff81001000 T do_work\n"
+				       "ffffffff82000000 T _etext\nffffffffc0000000 t mod_fn\t[mod]\n"
+				       "ffffffffc0001000 t mod_end\t[mod]\n";
+	int fd = mkstemp(kallsyms_path);
+
+	if (fd < 0 || write(fd, kallsyms, sizeof(kallsyms) - 1) < 0)
+		return -1;
+	close(fd);
+	if (kernel_symbols_open(&kernel, kallsyms_path))
+		return -1;
+	dl_iterate_phdr(find_self, NULL);
+	return self_mapping.start ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	kernel_symbols_close(kernel);
+	return unlink(kallsyms_path);
+}
+
+static int add_mapping(struct room *room, struct object *object, uint64_t start, uint64_t from_ns)
+{
+	const struct mapping mapping = { start, start + 0x10000, 0x3000, from_ns, object };
+
+	return address_space_add(&room->process.space, &mapping);
+}
+
+static int add_mappings(struct room *room)
+{
+	uint64_t vdso_start = getauxval(AT_SYSINFO_EHDR);
+	struct mapping vdso_mapping = { vdso_start, vdso_start + 0x2000, 0, 0, &vdso };
+	int err = address_space_add(&room->process.space, &self_mapping);
+
+	if (!err)
+		err = add_mapping(room, &lib, LIB_START, 0);
+	if (!err)
+		err = add_mapping(room, &anon, ANON_START, 0);
+	if (!err)
+		err = add_mapping(room, &heap, ANON_START + 0x10000, 0);
+	if (!err && vdso_start)
+		err = address_space_add(&room->process.space, &vdso_mapping);
+	return err;
+}
+
+static int open_room(struct room *room, bool addresses)
+{
+	int err;
+
+	memset(room, 0, sizeof(*room));
+	err = symbolizer_open(&room->symbolizer, NULL);
+	if (!err)
+		err = libs_open(&room->libs, room->symbolizer);
+	if (!err)
+		err = add_mappings(room);
+	if (!err)
+		err = frames_open(&room->frames, &(struct frames_source){
+				  &room->process, room->libs, kernel, addresses });
+	return err;
+}
+
+static void close_room(struct room *room)
+{
+	frames_close(room->frames);
+	libs_close(room->libs);
+	symbolizer_close(room->symbolizer);
+	address_space_clear(&room->process.space);
+}
+
+static const struct location *locate(struct room *room, uint64_t pc, bool is_kernel, bool is_leaf)
+{
+	const struct frame_node node = { pc, STACK_NODE_NONE, is_kernel };
+	uint32_t id;
+
+	assert_int_equal(frames_locate(room->frames, &node, is_leaf, &id), 0);
+	return frames_location(room->frames, id);
+}
+
+static const char *name_of(struct room *room, uint64_t pc, bool is_kernel, bool is_leaf)
+{
+	const struct location *location = locate(room, pc, is_kernel, is_leaf);
+
+	assert_int_equal(location->category, is_kernel ? CATEGORY_KERNEL : CATEGORY_USER);
+	return frames_text(room->frames, location->text, NULL);
+}
+
+/* A function whose name is looked up; called so that it is there. */
+__attribute__((noinline)) int frames_landmark(int a);
+__attribute__((noinline)) int frames_landmark(int a)
+{
+	return a * 3 + getpid();
+}
+
+int main(void);
+
+static void user_functions(void **state)
+{
+	uint64_t address = (uint64_t)(uintptr_t)frames_landmark;
+	struct room room;
+
+	assert_int_equal(open_room(&room, false), 0);
+	assert_true(frames_landmark(1) != 0);
+	assert_string_equal(name_of(&room, address, false, true), "frames_landmark (in exe)");
+	/* A return address right behind a function's last instruction belongs to that function. */
+	assert_string_equal(name_of(&room, address + 1, false, false), "frames_landmark (in exe)");
+	assert_string_not_equal(name_of(&room, address, false, false), "frames_landmark (in exe)");
+	assert_false(locate(&room, address, false, true)->is_entry);
+	assert_true(locate(&room, (uint64_t)(uintptr_t)main, false, true)->is_entry);
+	close_room(&room);
+}
+
+static void user_without_names(void **state)
+{
+	struct room room;
+
+	assert_int_equal(open_room(&room, false), 0);
+	assert_string_equal(name_of(&room, LIB_START + 0x123, false, true),
+			    "lib]x.so+0x3123 (in lib]x.so)");
+	assert_string_equal(name_of(&room, LIB_START + 0x124, false, false),
+			    "lib]x.so+0x3123 (in lib]x.so)");
+	/* Distinct addresses: the two above were one. */
+	assert_int_equal(frames_unnamed(room.frames), 1);
+	assert_string_equal(name_of(&room, ANON_START + 5, false, true),
+			    "[anonymous code] (in [anon])");
+	assert_string_equal(name_of(&room, ANON_START + 6, false, true),
+			    "[anonymous code] (in [anon])");
+	assert_string_equal(name_of(&room, ANON_START + 0x10000, false, true),
+			    "[anonymous code] (in [heap])");
+	assert_string_equal(name_of(&room, 0x1000, false, true), "[unknown] (in [unmapped])");
+	assert_string_equal(name_of(&room, 0, false, false), "[unknown] (in [unmapped])");
+	assert_int_equal(frames_unnamed(room.frames), 6);
+	assert_int_equal(frames_location_count(room.frames), 4);
+	close_room(&room);
+}
+
+static void kernel_functions(void **state)
+{
+	struct room room;
+
+	assert_int_equal(open_room(&room, false), 0);
+	assert_string_equal(name_of(&room, 0xffffffff81001000, true, true), "do_work (in [kernel])");
+	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false),
+			    "startup_64 (in [kernel])");
+	assert_string_equal(name_of(&room, 0xffffffffc0000010, true, true), "mod_fn (in [mod])");
+	assert_string_equal(name_of(&room, 0xffff800000000000, true, true),
+			    "[unknown] (in [kernel])");
+	close_room(&room);
+}
+
+static void addresses(void **state)
+{
+	struct room room;
+	uint32_t number;
+
+	assert_int_equal(open_room(&room, true), 0);
+	assert_string_equal(name_of(&room, LIB_START + 0x123, false, true), "0x7f0000000123");
+	/* Raw: the front-end subtracts. */
+	assert_string_equal(name_of(&room, LIB_START + 0x124, false, false), "0x7f0000000124");
+	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false), "0xffffffff81001000");
+	assert_string_equal(name_of(&room, 0, false, false), "0x0");
+	assert_int_equal(frames_unnamed(room.frames), 0);
+	/* Which libs to list is known here too. */
+	assert_true(unique_find(frames_objects(room.frames), lib.number, &number));
+	assert_false(unique_find(frames_objects(room.frames), self.number, &number));
+	close_room(&room);
+}
+
+static void kernel_without_symbols(void **state)
+{
+	struct frames_source source;
+	struct room room;
+
+	assert_int_equal(open_room(&room, false), 0);
+	frames_close(room.frames);
+	source = (struct frames_source){ &room.process, room.libs, NULL, false };
+	assert_int_equal(frames_open(&room.frames, &source), 0);
+	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false), "0xffffffff81001000");
+	close_room(&room);
+}
+
+static void vdso_functions(void **state)
+{
+	struct symbol_file *file;
+	struct room room;
+	uint8_t id[20];
+
+	assert_int_equal(open_room(&room, false), 0);
+	if (!getauxval(AT_SYSINFO_EHDR)) {
+		close_room(&room);
+		skip();
+	}
+	assert_int_equal(libs_file(room.libs, &vdso, &file), 0);
+	assert_true(symbol_file_build_id(file, id, sizeof(id)) > 0);
+	close_room(&room);
+}
+
+static void one_symbol_file_for_an_object(void **state)
+{
+	struct symbol_file *file, *again;
+	struct room room;
+
+	assert_int_equal(open_room(&room, false), 0);
+	assert_int_equal(libs_file(room.libs, &lib, &file), 0);
+	assert_int_equal(libs_file(room.libs, &self, &again), 0);
+	assert_ptr_not_equal(file, again);
+	assert_int_equal(libs_file(room.libs, &lib, &again), 0);
+	assert_ptr_equal(file, again);
+	assert_int_equal(libs_file(room.libs, &anon, &again), -ENOENT);
+	close_room(&room);
+}
+
+/* The same address is something else once another file is mapped there. */
+static void eras(void **state)
+{
+	struct room room;
+	uint32_t epoch;
+
+	assert_int_equal(open_room(&room, false), 0);
+	assert_int_equal(add_mapping(&room, &anon, LIB_START, 5000), 0);
+	frames_seek(room.frames, 1000);
+	epoch = frames_epoch(room.frames);
+	assert_string_equal(name_of(&room, LIB_START, false, true), "lib]x.so+0x3000 (in lib]x.so)");
+	frames_seek(room.frames, 4999);
+	/* Earlier, but in the same era. */
+	frames_seek(room.frames, 500);
+	assert_int_equal(frames_epoch(room.frames), epoch);
+	frames_seek(room.frames, 5000);
+	assert_true(frames_epoch(room.frames) > epoch);
+	assert_string_equal(name_of(&room, LIB_START, false, true), "[anonymous code] (in [anon])");
+	epoch = frames_epoch(room.frames);
+	frames_seek(room.frames, 4000);
+	assert_true(frames_epoch(room.frames) > epoch);
+	assert_string_equal(name_of(&room, LIB_START, false, true), "lib]x.so+0x3000 (in lib]x.so)");
+	close_room(&room);
+}
+
+static void nodes_are_checked(void **state)
+{
+	const struct frame_node root = { 1, STACK_NODE_NONE, false };
+	struct room room;
+	uint32_t epoch;
+
+	assert_int_equal(open_room(&room, false), 0);
+	epoch = frames_epoch(room.frames);
+	assert_true(epoch >= 1);
+	assert_null(frames_node(room.frames, 0));
+	assert_int_equal(frames_add_node(room.frames, 1, &root), -EBADMSG);
+	assert_int_equal(frames_add_node(room.frames, 0, &root), 0);
+	assert_int_equal(frames_add_node(room.frames, 0, &root), -EBADMSG);
+	assert_int_equal(frames_add_node(room.frames, 1, &(struct frame_node){ 2, 1, false }), -EBADMSG);
+	assert_int_equal(frames_add_node(room.frames, 1, &(struct frame_node){ 2, 0, false }), 0);
+	assert_int_equal(frames_node(room.frames, 1)->pc, 2);
+	assert_null(frames_node(room.frames, 2));
+	frames_restart(room.frames);
+	assert_null(frames_node(room.frames, 0));
+	assert_int_equal(frames_epoch(room.frames), epoch + 1);
+	close_room(&room);
+}
+
+static int attempt(void *context)
+{
+	static const uint64_t pcs[] = { LIB_START, ANON_START, 0x1000, 0xffffffff81001000 };
+	struct room room;
+	uint32_t id;
+	size_t i;
+	int err = open_room(&room, *(bool *)context);
+
+	for (i = 0; i < 4 && !err; i++) {
+		const struct frame_node node = { pcs[i], STACK_NODE_NONE, i == 3 };
+
+		err = frames_add_node(room.frames, (uint32_t)i, &node);
+		if (!err)
+			err = frames_locate(room.frames, &node, true, &id);
+	}
+	if (!err)
+		err = frames_locate_truncated(room.frames, &id);
+	close_room(&room);
+	return err;
+}
+
+static void failing_allocations(void **state)
+{
+	bool is_addresses = false;
+
+	assert_true(alloc_fail_each(attempt, &is_addresses) > 20);
+	is_addresses = true;
+	assert_true(alloc_fail_each(attempt, &is_addresses) > 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(labels),
+		cmocka_unit_test(entries),
+		cmocka_unit_test(user_functions),
+		cmocka_unit_test(user_without_names),
+		cmocka_unit_test(kernel_functions),
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(kernel_without_symbols),
+		cmocka_unit_test(vdso_functions),
+		cmocka_unit_test(one_symbol_file_for_an_object),
+		cmocka_unit_test(eras),
+		cmocka_unit_test(nodes_are_checked),
+		cmocka_unit_test(failing_allocations),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

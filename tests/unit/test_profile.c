@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A small recording made by hand, and the document that it becomes, byte for byte where it matters. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <link.h>
+#include <linux/types.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "buffer/chunk_manager.h"
+#include "buffer/profile_buffer.h"
+#include "geckobpf_abi.h"
+#include "gecko/output.h"
+#include "gecko/profile.h"
+#include "symbol/kernel_symbols.h"
+#include "symbol/symbolizer.h"
+#include "target/object.h"
+#include "target/process.h"
+
+#include "alloc.h"
+
+#if defined(__x86_64__)
+#define ARCH "x86_64"
+#else
+#define ARCH "aarch64"
+#endif
+
+#define MS 1000000ULL
+#define START (1000 * MS)
+#define LIB 0x7f0000000000ULL
+#define KERNEL 0xffffffff81000000ULL
+#define NO_CPU UINT64_MAX
+#define PATH "/tmp/test_profile.json"
+
+int main(void);
+
+/* ---- the recording ------------------------------------------------------------------------- */
+
+static struct object self = { .number = 0, .path = (char *)"/proc/self/exe", .fd = -1 };
+static struct object lib = {
+	.number = 1,
+	.path = (char *)"/nonexistent/libx.so",
+	.fd = -1,
+	.build_id = { 20,
+		      { 0xf2, 0x3a, 0x4d, 0xe5, 0x38, 0x74, 0x56, 0x32, 0xb9, 0xf6,
+			0x14, 0x4f, 0x83, 0xf3, 0xf7, 0x51, 0xde, 0xad, 0xbe, 0xef } },
+};
+static struct mapping self_mapping = { .object = &self };
+static char kallsyms_path[] = "/tmp/test_profile.XXXXXX";
+
+static const char *const asked_threads[] = { "pid:42", NULL };
+static const char *const features[] = { "cpu", "stackwalk", NULL };
+static const struct profile_fact facts_log[] = { { "lost", 0 }, { "samples", UINT64_MAX } };
+static const struct profile_facts facts = {
+	.product = "my\"app",
+	.version = "0.1.0",
+	.oscpu = "Linux 6.1 " ARCH,
+	.cpu_name = "Example CPU",
+	.physical_cpus = 4,
+	.logical_cpus = 8,
+	.start_real_ns = 1767225600123456789,
+	.start_ns = START,
+	.end_ns = 2000 * MS,
+	.interval_ns = MS,
+	.buffer_bytes = 1 << 20,
+	.duration_s = 2.5,
+	.threads = asked_threads,
+	.features = features,
+	.log = facts_log,
+	.log_count = 2,
+	.include_args = 2,
+};
+
+static struct processes *processes;
+static struct chunk_manager *manager;
+static struct kernel_symbols *kernel;
+static struct profile_buffer *buffers[8];
+static size_t buffer_count;
+
+static int find_self(struct dl_phdr_info *info, size_t size, void *context)
+{
+	int i;
+
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+			continue;
+		self_mapping.start = (info->dlpi_addr + segment->p_vaddr) & ~0xfffULL;
+		self_mapping.end = (info->dlpi_addr + segment->p_vaddr + segment->p_memsz + 0xfff) & ~0xfffULL;
+		self_mapping.offset = segment->p_offset & ~0xfffULL;
+	}
+	return 1;
+}
+
+static struct thread *add_thread(uint32_t tgid, uint32_t tid, uint32_t exec_id, const char *name)
+{
+	const struct gb_task task = { .tgid = tgid, .tid = tid, .start_ns = tid,
+				      .group_start_ns = tgid, .exec_id = exec_id };
+	struct thread *thread;
+
+	assert_int_equal(processes_thread(processes, &task, &thread), 0);
+	snprintf(thread->name, sizeof(thread->name), "%s", name);
+	thread->cpu_first_ns = NO_CPU;
+	if (tid == tgid)
+		memcpy(thread->process->name, thread->name, sizeof(thread->name));
+	return thread;
+}
+
+static void add_buffer(struct process *process)
+{
+	assert_int_equal(profile_buffer_open(&process->buffer, manager, process->number), 0);
+	buffers[buffer_count++] = process->buffer;
+}
+
+/* One sample; user frames, then kernel frames, roots first, 0 after the last. */
+struct shot {
+	uint64_t time_ns, cpu_ns, run_ns;
+	uint64_t user[3], kernel[3];
+};
+
+static void put(const struct thread *thread, const struct shot *shot)
+{
+	uint64_t frames[6];
+	struct sample_entry entry = { .thread = thread->number, .time_ns = shot->time_ns,
+				      .cpu_ns = shot->cpu_ns, .run_ns = shot->run_ns, .frames = frames };
+
+	while (entry.user_count < 3 && shot->user[entry.user_count]) {
+		frames[entry.user_count] = shot->user[entry.user_count];
+		entry.user_count++;
+	}
+	while (entry.kernel_count < 3 && shot->kernel[entry.kernel_count]) {
+		frames[entry.user_count + entry.kernel_count] = shot->kernel[entry.kernel_count];
+		entry.kernel_count++;
+	}
+	entry.user_end = entry.user_count ? GB_STACK_WALKED : GB_STACK_NONE;
+	assert_int_equal(profile_buffer_put_sample(thread->process->buffer, &entry), 0);
+}
+
+static void add_root(void)
+{
+	const struct mapping mapping = { LIB, LIB + 0x10000, 0, 0, &lib };
+	struct thread *first = add_thread(4242, 4242, 0, "app");
+	struct thread *worker = add_thread(4242, 4243, 0, "w\"k\xff");
+	struct process *process = first->process;
+	uint64_t entry = (uint64_t)(uintptr_t)main;
+
+	process->is_root = true;
+	process->cmdline = strdup("/usr/bin/app --one 2 --three");
+	assert_int_equal(address_space_add(&process->space, &self_mapping), 0);
+	assert_int_equal(address_space_add(&process->space, &mapping), 0);
+	add_buffer(process);
+	first->cpu_first_ns = 1 * MS;
+	first->cpu_last_ns = 8 * MS;
+	first->died_ns = 1900 * MS;
+	worker->born_ns = 1020 * MS + 1;
+	put(first, &(struct shot){ 1010 * MS, 5 * MS, 0, { LIB + 0x100, LIB + 0x201 }, { 0 } });
+	put(worker, &(struct shot){ 900 * MS, 100, 0, { entry + 1, LIB + 0x100 }, { 0 } });
+	put(first, &(struct shot){ 1050 * MS, 6 * MS, MS / 2, { LIB + 0x100, LIB + 0x201 }, { 0 } });
+	put(first, &(struct shot){ 1051 * MS, 7 * MS, MS + MS / 2, { LIB + 0x100, LIB + 0x201 },
+				   { KERNEL + 0x1000, KERNEL + 0x10 } });
+	put(first, &(struct shot){ 1050 * MS + MS / 2, 7 * MS - 1, 0, { 0 }, { 0 } });
+	put(worker, &(struct shot){ 1060 * MS + 1, 50, 0, { entry + 1, LIB + 0x100 }, { 0 } });
+}
+
+/* What the root became by exec; its main thread was not met. */
+static void add_image(void)
+{
+	struct thread *thread = add_thread(4242, 4250, 1, "");
+
+	thread->process->is_root = true;
+	thread->process->born_ns = 1900 * MS;
+	thread->process->died_ns = 1950 * MS;
+	memcpy(thread->process->name, "next", 5);
+	add_buffer(thread->process);
+	put(thread, &(struct shot){ 1910 * MS, 10, 0, { 0x1000 }, { 0 } });
+}
+
+static void add_others(void)
+{
+	struct thread *thread = add_thread(77, 77, 0, "kworker/0:1");
+
+	thread->process->is_kernel = true;
+	add_buffer(thread->process);
+	put(thread, &(struct shot){ 1500 * MS, 10, 0, { 0 }, { KERNEL + 0x10 } });
+	add_thread(99, 99, 0, "silent");
+}
+
+static int setup(void **state)
+{
+	static const char kallsyms[] = "ffffffff81000000 T startup_64\nffffffff82000000 T _etext\n";
+	int fd = mkstemp(kallsyms_path);
+
+	if (fd < 0 || write(fd, kallsyms, sizeof(kallsyms) - 1) < 0)
+		return -1;
+	close(fd);
+	dl_iterate_phdr(find_self, NULL);
+	if (kernel_symbols_open(&kernel, kallsyms_path) || processes_open(&processes) ||
+	    chunk_manager_open(&manager, 64 << 20, 256 << 10))
+		return -1;
+	add_root();
+	add_image();
+	add_others();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	while (buffer_count)
+		profile_buffer_close(buffers[--buffer_count]);
+	chunk_manager_close(manager);
+	processes_close(processes);
+	kernel_symbols_close(kernel);
+	return unlink(kallsyms_path);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------- */
+
+static int write_profile(const struct profile_input *input, struct profile_summary *summary)
+{
+	struct output *output;
+	int err = output_open(&output, PATH, NULL);
+
+	if (err)
+		return err;
+	err = profile_write(input, output, summary);
+	if (!err)
+		err = output_commit(output);
+	output_close(output);
+	return err;
+}
+
+/* The whole document, the caller's to free. `is_named`: with symbols. */
+static char *document(bool is_named, struct profile_summary *summary)
+{
+	struct profile_input input = { .facts = &facts, .processes = processes, .kernel = kernel };
+	char *text;
+
+	if (is_named)
+		assert_int_equal(symbolizer_open(&input.symbolizer, NULL), 0);
+	assert_int_equal(write_profile(&input, summary), 0);
+	if (is_named)
+		symbolizer_close(input.symbolizer);
+	assert_int_equal(fd_read_file(PATH, &text, NULL), 0);
+	unlink(PATH);
+	return text;
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("not there: %s\nin: %s", part, text);
+}
+
+#define CATEGORIES                                                                                 \
+	"\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"   \
+	"{\"name\":\"Idle\",\"color\":\"transparent\",\"subcategories\":[\"Other\"]},"             \
+	"{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"                  \
+	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]}]"
+#define COMMON                                                                                     \
+	"\"meta\":{\"version\":36,\"startTime\":1767225600123.456789,"                             \
+	"\"startTimeAsClockMonotonicNanosecondsSinceBoot\":1000000000,\"interval\":1," CATEGORIES  \
+	",\"markerSchema\":[],"
+#define ROWS "\"samples\":{\"schema\":{\"stack\":0,\"time\":1,\"eventDelay\":2,\"threadCPUDelta\":3},\"data\":"
+#define MARKERS                                                                                    \
+	"\"markers\":{\"schema\":{\"name\":0,\"startTime\":1,\"endTime\":2,\"phase\":3,"           \
+	"\"category\":4,\"data\":5},\"data\":[]},"
+#define FRAMES                                                                                     \
+	"\"frameTable\":{\"schema\":{\"location\":0,\"relevantForJS\":1,\"innerWindowID\":2,"      \
+	"\"implementation\":3,\"line\":4,\"column\":5,\"category\":6,\"subcategory\":7},\"data\":"
+#define STACKS "\"stackTable\":{\"schema\":{\"prefix\":0,\"frame\":1},\"data\":"
+
+static void meta(void **state)
+{
+	struct profile_summary summary = { 0 };
+	char *text = document(true, &summary);
+
+	assert_int_equal(strncmp(text, "{\"meta\":{\"version\":36,", 22), 0);
+	assert_contains(text, COMMON "\"shutdownTime\":null,\"profilingStartTime\":0,"
+			"\"profilingEndTime\":1000,\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
+			"\"threadCPUDelta\":\"ns\"},\"presymbolicated\":true,\"product\":\"my\\\"app\","
+			"\"misc\":\"geckobpf\",\"platform\":\"Linux\",\"toolkit\":\"\","
+			"\"abi\":\"" ARCH "-gcc3\",\"oscpu\":\"Linux 6.1 " ARCH "\","
+			"\"CPUName\":\"Example CPU\",\"physicalCPUs\":4,\"logicalCPUs\":8,"
+			"\"configuration\":{\"threads\":[\"pid:42\"],\"features\":[\"cpu\",\"stackwalk\"],"
+			"\"capacity\":131072,\"duration\":2.5},\"extensions\":{\"schema\":{\"id\":0,\"name\":1,"
+			"\"baseURL\":2},\"data\":[]},\"processType\":0,\"stackwalk\":1,\"gcpoison\":0,"
+			"\"asyncstack\":0,\"debug\":0},\"libs\":[],\"threads\":[],\"pausedRanges\":[],");
+	assert_contains(text, "],\"profilingLog\":{\"geckobpf\":{\"version\":\"0.1.0\",\"lost\":0,"
+			"\"samples\":18446744073709551615,\"rowsWithClampedTime\":1,"
+			"\"spilledBytes\":0}}}");
+	free(text);
+	profile_summary_clear(&summary);
+}
+
+static void threads_of_the_root(void **state)
+{
+	struct profile_summary summary = { 0 };
+	char *text = document(true, &summary);
+
+	assert_contains(text, "{\"name\":\"GeckoMain\",\"processType\":\"default\","
+			"\"processName\":\"app --one 2\",\"pid\":4242,\"tid\":4242,\"registerTime\":0,"
+			"\"unregisterTime\":900,"
+			/* baseline, sample, gap, sample, kernel, no stack and out of order, closing */
+			ROWS "[[null,0,0,0],[2,10,0,4000000],[null,49.5,0,500000],[2,50,0,500000],"
+			"[4,51,0,1000000],[null,51,0,0],[null,900,0,1000000]]}," MARKERS
+			FRAMES "[[0,false,null,null,null,null,0,0],[1,false,null,null,null,null,2,0],"
+			"[2,false,null,null,null,null,2,0],[3,false,null,null,null,null,3,0]]},"
+			STACKS "[[null,0],[0,1],[1,2],[2,3],[3,3]]},"
+			"\"stringTable\":[\"(truncated: no frame pointers)\",\"libx.so+0xff (in libx.so)\","
+			"\"libx.so+0x201 (in libx.so)\",\"startup_64 (in [kernel])\"]}");
+	/* Its stack is complete: no truncated root. Its CPU time fell; a name that is not UTF-8. */
+	assert_contains(text, "{\"name\":\"w\\\"k\xef\xbf\xbd\",\"processType\":\"default\","
+			"\"processName\":\"app --one 2\",\"pid\":4242,\"tid\":4243,"
+			"\"registerTime\":20.000001,\"unregisterTime\":null,"
+			ROWS "[[1,0,0,0],[1,60.000001,0,0]]}," MARKERS
+			FRAMES "[[0,false,null,null,null,null,2,0],[1,false,null,null,null,null,2,0]]},"
+			STACKS "[[null,0],[0,1]]},"
+			"\"stringTable\":[\"main (in exe)\",\"libx.so+0x100 (in libx.so)\"]}");
+	free(text);
+	profile_summary_clear(&summary);
+}
+
+static void libs(void **state)
+{
+	struct profile_summary summary = { 0 };
+	char *text = document(true, &summary), *at, expected[256];
+
+	assert_contains(text, "{\"start\":139637976727552,\"end\":139637976793088,\"offset\":0,"
+			"\"arch\":\"" ARCH "\",\"name\":\"libx.so\",\"path\":\"/nonexistent/libx.so\","
+			"\"debugName\":\"libx.so\",\"debugPath\":\"/nonexistent/libx.so\","
+			"\"breakpadId\":\"E54D3AF274383256B9F6144F83F3F7510\","
+			"\"codeId\":\"f23a4de538745632b9f6144f83f3f751deadbeef\"}");
+	snprintf(expected, sizeof(expected), "{\"start\":%llu,\"end\":%llu,\"offset\":",
+		 (unsigned long long)self_mapping.start, (unsigned long long)self_mapping.end);
+	at = strstr(text, expected);
+	assert_non_null(at);
+	/* Sorted by address. */
+	assert_true((self_mapping.start < LIB) == (at < strstr(text, "{\"start\":139637976727552")));
+	free(text);
+	profile_summary_clear(&summary);
+}
+
+static void other_processes(void **state)
+{
+	struct profile_summary summary = { 0 };
+	char *text = document(true, &summary);
+
+	/* Another image under the same pid; no comm; its main thread is made up. */
+	assert_contains(text, COMMON "\"shutdownTime\":950},\"libs\":[],\"threads\":["
+			"{\"name\":\"Thread <4250>\",\"processType\":\"default\",\"processName\":\"next\","
+			"\"pid\":\"4242.1\",\"tid\":4250,\"registerTime\":0,\"unregisterTime\":950,"
+			ROWS "[[1,910,0,0]]}");
+	assert_contains(text, "\"stringTable\":[\"(truncated: no frame pointers)\","
+			"\"[unknown] (in [unmapped])\"]},{\"name\":\"GeckoMain\","
+			"\"processType\":\"default\",\"processName\":\"next\",\"pid\":\"4242.1\",\"tid\":4242,"
+			"\"registerTime\":900,\"unregisterTime\":950," ROWS "[]}");
+	assert_contains(text, "\"processType\":\"native\",\"processName\":\"kworker/0:1\",\"pid\":77,"
+			"\"tid\":77,\"registerTime\":0,\"unregisterTime\":null," ROWS "[[0,500,0,0]]}");
+	assert_null(strstr(text, "silent"));
+	free(text);
+	profile_summary_clear(&summary);
+}
+
+static void summary_counts(void **state)
+{
+	struct profile_summary summary = { .top_count = 3 };
+
+	free(document(true, &summary));
+	assert_int_equal(summary.samples, 7);
+	assert_int_equal(summary.threads, 4);
+	assert_int_equal(summary.processes, 3);
+	assert_int_equal(summary.user_stacks, 6);
+	assert_int_equal(summary.complete_stacks, 2);
+	assert_int_equal(summary.unsymbolized, 4);
+	assert_int_equal(summary.top_count, 3);
+	assert_string_equal(summary.top[0].name, "libx.so+0x100 (in libx.so)");
+	assert_int_equal(summary.top[0].self_samples, 2);
+	assert_string_equal(summary.top[1].name, "libx.so+0x201 (in libx.so)");
+	assert_int_equal(summary.top[1].self_samples, 2);
+	assert_string_equal(summary.top[2].name, "startup_64 (in [kernel])");
+	assert_int_equal(summary.top[2].self_samples, 2);
+	profile_summary_clear(&summary);
+	assert_null(summary.top);
+	summary.top_count = 100;
+	free(document(true, &summary));
+	assert_int_equal(summary.top_count, 4);
+	profile_summary_clear(&summary);
+	profile_summary_clear(&summary);
+}
+
+static void addresses(void **state)
+{
+	struct profile_summary summary = { 0 };
+	char *text = document(false, &summary);
+
+	assert_contains(text, "\"presymbolicated\":false");
+	/* Return addresses as they are, no truncated root. */
+	assert_contains(text, STACKS "[[null,0],[0,1],[1,2],[2,3]]},"
+			"\"stringTable\":[\"0x7f0000000100\",\"0x7f0000000201\","
+			"\"0xffffffff81001000\",\"0xffffffff81000010\"]}");
+	assert_contains(text, "\"breakpadId\":\"E54D3AF274383256B9F6144F83F3F7510\"");
+	assert_int_equal(summary.samples, 7);
+	assert_int_equal(summary.user_stacks, 0);
+	assert_int_equal(summary.complete_stacks, 0);
+	assert_int_equal(summary.unsymbolized, 0);
+	free(text);
+}
+
+/* Nothing was sampled: who was asked for is there nevertheless. */
+static void no_samples(void **state)
+{
+	const struct gb_task task = { .tgid = 5, .tid = 5 };
+	struct processes *empty;
+	struct profile_input input = { .facts = &facts };
+	struct profile_summary summary = { .top_count = 5 };
+	struct thread *thread;
+	char *text;
+
+	assert_int_equal(processes_open(&empty), 0);
+	input.processes = empty;
+	assert_int_equal(write_profile(&input, &summary), 0);
+	assert_int_equal(summary.processes, 0);
+	profile_summary_clear(&summary);
+	assert_int_equal(processes_thread(empty, &task, &thread), 0);
+	thread->process->died_ns = 1;
+	assert_int_equal(write_profile(&input, &summary), 0);
+	assert_int_equal(summary.processes, 1);
+	assert_int_equal(summary.top_count, 0);
+	assert_int_equal(fd_read_file(PATH, &text, NULL), 0);
+	assert_contains(text, "\"threads\":[{\"name\":\"GeckoMain\"");
+	free(text);
+	unlink(PATH);
+	processes_close(empty);
+}
+
+/* A sample of a thread that the process does not have. */
+static void unknown_thread(void **state)
+{
+	const struct gb_task task = { .tgid = 5, .tid = 5 };
+	const struct sample_entry entry = { .thread = 3, .time_ns = START };
+	struct profile_input input = { .facts = &facts };
+	struct profile_summary summary = { .top_count = 5 };
+	struct thread *thread;
+
+	assert_int_equal(processes_open(&input.processes), 0);
+	assert_int_equal(processes_thread(input.processes, &task, &thread), 0);
+	assert_int_equal(profile_buffer_open(&thread->process->buffer, manager, 1), 0);
+	assert_int_equal(profile_buffer_put_sample(thread->process->buffer, &entry), 0);
+	assert_int_equal(write_profile(&input, &summary), -EBADMSG);
+	assert_int_equal(access(PATH, F_OK), -1);
+	/* Untouched. */
+	assert_int_equal(summary.top_count, 5);
+	assert_null(summary.top);
+	profile_buffer_close(thread->process->buffer);
+	processes_close(input.processes);
+}
+
+static bool is_cancelled(void *context)
+{
+	return true;
+}
+
+static void cancelled(void **state)
+{
+	const struct output_options options = { is_cancelled, NULL, -1, -1 };
+	struct profile_input input = { .facts = &facts, .processes = processes };
+	struct profile_summary summary = { 0 };
+	struct output *output;
+	int err;
+
+	assert_int_equal(output_open(&output, PATH, &options), 0);
+	err = profile_write(&input, output, &summary);
+	/* So small a profile fits the output's block. */
+	assert_int_equal(err ? err : output_commit(output), -EINTR);
+	output_close(output);
+	profile_summary_clear(&summary);
+	assert_int_equal(access(PATH, F_OK), -1);
+}
+
+static int attempt(void *context)
+{
+	struct profile_input input = { .facts = &facts, .processes = processes, .kernel = kernel };
+	struct profile_summary summary = { .top_count = 3 };
+	int err = 0;
+
+	if (context)
+		err = symbolizer_open(&input.symbolizer, NULL);
+	if (!err)
+		err = write_profile(&input, &summary);
+	symbolizer_close(input.symbolizer);
+	profile_summary_clear(&summary);
+	if (err)
+		assert_int_equal(access(PATH, F_OK), -1);
+	else
+		unlink(PATH);
+	return err;
+}
+
+/* With symbols some allocations may fail without harm: a table that stays larger than it need be. */
+static void failing_allocations(void **state)
+{
+	size_t n, failed = 0;
+
+	assert_true(alloc_fail_each(attempt, NULL) > 100);
+	for (n = 1;; n++) {
+		int err;
+
+		alloc_fail_at(n);
+		err = attempt(&lib);
+		if (!alloc_fail_stop())
+			break;
+		assert_true(!err || err == -ENOMEM);
+		failed += err == -ENOMEM;
+	}
+	assert_true(failed > 100 && failed + 5 > n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(meta),
+		cmocka_unit_test(threads_of_the_root),
+		cmocka_unit_test(libs),
+		cmocka_unit_test(other_processes),
+		cmocka_unit_test(summary_counts),
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(no_samples),
+		cmocka_unit_test(unknown_thread),
+		cmocka_unit_test(cancelled),
+		cmocka_unit_test(failing_allocations),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
