@@ -89,6 +89,68 @@ struct gb_target {
 	__u32 follow; /* 1: the children it forks become targets as well */
 };
 
+/*
+ * How to get from a frame to its caller, for one stretch of code (x86-64). The canonical frame address (CFA) is the value of
+ * RSP in the caller right after the call returned.
+ */
+enum gb_cfa_kind {
+	GB_CFA_INVALID = 0, /* not expressible: stop here, truncated */
+	GB_CFA_RSP = 1, /* RSP + cfa_off */
+	GB_CFA_RBP = 2, /* RBP + cfa_off */
+	GB_CFA_PLT11 = 3, /* RSP + 8, and 8 more from byte 11 of a 16-byte PLT slot on */
+	GB_CFA_PLT10 = 4, /* the same from byte 10 on */
+	GB_CFA_RBP_DEREF = 5, /* *(RBP + cfa_off) + cfa_add: realigned stacks (DRAP) */
+	GB_CFA_RSP_DEREF = 6, /* *(RSP + cfa_off) + cfa_add */
+	GB_CFA_REG = 7, /* register `reg` + cfa_off; it is known in the leaf, after a signal frame, or if tracked */
+	GB_CFA_SIGNAL = 8, /* a signal frame: all registers are on the stack */
+	GB_CFA_END = 9, /* the outermost frame: a real end of stack */
+	GB_CFA_FRAME_POINTER = 10, /* nothing is known: follow RBP, guardedly */
+};
+
+/* The caller's RBP. */
+enum gb_fp_kind {
+	GB_FP_SAME = 0,
+	GB_FP_CFA = 1, /* *(CFA + fp_off) */
+	GB_FP_RBP = 2, /* *(RBP + fp_off) */
+	GB_FP_UNDEFINED = 3, /* lost: 0 */
+};
+
+/* The return address. */
+enum gb_ra_kind {
+	GB_RA_CFA = 0, /* *(CFA - 8) */
+	GB_RA_REG = 1, /* register ra_reg: vfork keeps it there */
+};
+
+/* Registers besides RIP, RSP and RBP, as rules name them. */
+enum gb_reg {
+	GB_REG_RAX = 0,
+	GB_REG_RBX = 1, /* also followed from frame to frame, through files whose rules have rbx_off */
+	GB_REG_RDX = 2,
+	GB_REG_RSI = 3,
+	GB_REG_RDI = 4,
+	GB_REG_R8 = 5,
+	GB_REG_R9 = 6,
+	GB_REG_R10 = 7,
+	GB_REG_R11 = 8,
+	GB_REG_R12 = 9,
+	GB_REG_R13 = 10,
+	GB_REG_R14 = 11,
+	GB_REG_R15 = 12,
+	GB_REG_RCX = 13,
+	GB_REG_COUNT
+};
+
+struct gb_unwind_rule {
+	__u8 cfa; /* enum gb_cfa_kind */
+	__u8 fp; /* enum gb_fp_kind */
+	__u8 ra; /* enum gb_ra_kind */
+	__u8 reg; /* enum gb_reg: low 4 bits for the CFA, high 4 bits for the return address */
+	__s32 cfa_off; /* bytes */
+	__s32 fp_off; /* bytes */
+	__s16 cfa_add; /* bytes */
+	__s16 rbx_off; /* RBX was saved at CFA + rbx_off; 0: unchanged (or not tracked in this file) */
+};
+
 /* Index into the `stats` map (per-CPU __u64 each). */
 enum gb_stat {
 	GB_STAT_TICKS, /* timer interrupts that found a target running */
