@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every way to end a recording saves a profile that loads, and geckobpf's exit status tells how COMMAND ended."""
+
+import os
+import select
+import signal
+import subprocess
+
+from harness import expect, expect_equal, is_alive, kill
+
+RUN_S = 0.6
+
+
+def check_saved(test, profile, pid=None):
+    """The profile is whole, has samples, loads, and nothing else is in its directory."""
+    expect_equal(os.listdir(os.path.dirname(profile.path)), [os.path.basename(profile.path)], "the output directory")
+    threads = profile.find(pid=pid) if pid else profile.threads
+    samples = sum(len(thread.samples()) for thread in threads)
+    expect(samples > 100, f"only {samples} samples in {threads}")
+    test.client(profile)
+
+
+def end_by_signal(test, number):
+    target = test.start_target("hot")
+    recording = test.record_running("--pid", target.pid)
+    select.select([], [], [], RUN_S)
+    recording.signal(number)
+    check_saved(test, recording.finish(), target.pid)
+    expect(target.popen.poll() is None, "the target did not survive the recording")
+
+
+def test_pid_interrupt(test):
+    end_by_signal(test, signal.SIGINT)
+
+
+def test_pid_terminate(test):
+    end_by_signal(test, signal.SIGTERM)
+
+
+def test_pid_hangup(test):
+    end_by_signal(test, signal.SIGHUP)
+
+
+def test_pid_duration(test):
+    target = test.start_target("hot")
+    profile = test.record("--pid", target.pid, "--duration", "0.5").finish()
+    check_saved(test, profile, target.pid)
+    expect(480 <= profile.duration_ms <= 700, f"the recording took {profile.duration_ms} ms, not 500")
+    expect(target.popen.poll() is None, "the target did not survive the recording")
+
+
+def test_pid_target_exits(test):
+    target = test.start_target("hot", 1)
+    recording = test.record_running("--pid", target.pid)
+    profile = recording.finish()
+    check_saved(test, profile, target.pid)
+    expect(profile.main_thread(target.pid).unregister_ms, "the exit is not in the profile")
+    expect(profile.duration_ms < 3000, f"it went on for {profile.duration_ms} ms")
+
+
+def test_pid_target_killed(test):
+    target = test.start_target("hot")
+    recording = test.record_running("--pid", target.pid)
+    select.select([], [], [], RUN_S)
+    target.signal(signal.SIGKILL)
+    profile = recording.finish()
+    check_saved(test, profile, target.pid)
+    expect(profile.main_thread(target.pid).unregister_ms, "the end is not in the profile")
+
+
+def test_pid_one_of_two_exits(test):
+    first, second = test.start_target("hot", 0.5), test.start_target("hot")
+    recording = test.record_running("--pid", f"{first.pid},{second.pid}")
+    first.wait()
+    select.select([], [], [], RUN_S)
+    expect(recording.popen.poll() is None, "the recording ended although a target is alive")
+    profile = recording.stop()
+    check_saved(test, profile, second.pid)
+    check_saved(test, profile, first.pid)
+
+
+def test_pid_child_outlives_target(test):
+    """The last target counts, and a child that is forked during the recording is one."""
+    target = test.start(["sh", "-c", f"echo waiting; read line; {test.target('hot')} 1.5 & echo child $!"],
+                        stdin=subprocess.PIPE, new_group=True)
+    target.wait_for("waiting\n")
+    recording = test.record_running("--pid", target.pid)
+    target.write("go\n")
+    child = int(target.wait_for(r"child (\d+)\n").group(1))
+    profile = recording.finish()
+    check_saved(test, profile, child)
+    expect(not is_alive(child), "the recording ended before the target's child")
+
+
+# ---- COMMAND ---------------------------------------------------------------------------------------------------------
+def run_command(test, *arguments):
+    recording = test.record("--", *arguments, new_group=True)
+    recording.wait_started()
+    if arguments[0] == test.target("hot"):
+        recording.wait_for(r"ready \d+\n")
+    select.select([], [], [], RUN_S)
+    return recording
+
+
+def test_command_status(test):
+    spin = f"{test.target('hot')} 0.5"
+    check_saved(test, test.record("--", "sh", "-c", f"{spin}; exit 7").finish(7))
+
+
+def test_command_succeeds(test):
+    check_saved(test, test.record("--", test.target("hot"), "0.5").finish(0))
+
+
+def test_command_kills_itself(test):
+    spin = f"{test.target('hot')} 0.5"
+    check_saved(test, test.record("--", "sh", "-c", f"{spin}; kill -9 $$").finish(128 + 9))
+
+
+def test_command_crashes(test):
+    spin = f"{test.target('hot')} 0.5"
+    check_saved(test, test.record("--", "sh", "-c", f"{spin}; kill -SEGV $$").finish(128 + 11))
+
+
+def test_command_killed(test):
+    recording = run_command(test, test.target("hot"))
+    kill(int(recording.wait_for(r"ready (\d+)").group(1)), signal.SIGKILL)
+    check_saved(test, recording.finish(128 + 9))
+
+
+def end_group_by_signal(test, number):
+    """As a terminal does it: the whole foreground group gets the signal."""
+    recording = run_command(test, test.target("hot"))
+    os.killpg(recording.pid, number)
+    check_saved(test, recording.finish(128 + number))
+
+
+def test_command_interrupt(test):
+    end_group_by_signal(test, signal.SIGINT)
+
+
+def test_command_hangup(test):
+    end_group_by_signal(test, signal.SIGHUP)
+
+
+def test_command_terminate(test):
+    """Only geckobpf is told to end: it saves, whatever it does with COMMAND."""
+    recording = run_command(test, test.target("hot"))
+    recording.signal(signal.SIGTERM)
+    check_saved(test, recording.finish(None))
+
+
+def test_command_interrupt_geckobpf_only(test):
+    recording = run_command(test, test.target("hot"))
+    recording.signal(signal.SIGINT)
+    check_saved(test, recording.finish(None))
+
+
+def test_command_duration(test):
+    recording = test.record("--duration", "0.5", "--", test.target("hot"), "5")
+    profile = recording.finish(None)
+    check_saved(test, profile)
+    expect(480 <= profile.duration_ms <= 900, f"the recording took {profile.duration_ms} ms, not 500")

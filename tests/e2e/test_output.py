@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Options and forms of output."""
+
+import json
+import os
+import re
+import subprocess
+import zlib
+
+from harness import Profile, expect, expect_equal, expect_match, read_profile_bytes
+
+NOBODY = 65534
+
+
+def record_hot(test, *options, **rest):
+    target = test.start_target("hot")
+    return test.record("--pid", target.pid, "--duration", "0.5", *options, **rest), target
+
+
+def check_hot(profile, target):
+    top = profile.main_thread(target.pid).self_samples().most_common(1)[0][0]
+    expect_equal(top, "hot_inner", "the hottest function")
+
+
+def first_bytes(path, count):
+    with open(path, "rb") as file:
+        return file.read(count)
+
+
+def test_json(test):
+    recording, target = record_hot(test, output="p.json")
+    check_hot(recording.finish(), target)
+    expect_equal(first_bytes(recording.path, 1), b"{", "the first byte")
+
+
+def test_gzip(test):
+    recording, target = record_hot(test, output="p.json.gz")
+    check_hot(recording.finish(), target)
+    with open(recording.path, "rb") as file:
+        data = file.read()
+    decompressor = zlib.decompressobj(wbits=31)
+    json.loads(decompressor.decompress(data))
+    expect(decompressor.eof and not decompressor.unused_data, "it is not exactly one gzip member")
+
+
+def test_zstd(test):
+    test.need("zstd")
+    recording, target = record_hot(test, output="p.json.zst")
+    check_hot(recording.finish(), target)
+    expect_equal(first_bytes(recording.path, 4), b"\x28\xb5\x2f\xfd", "the first bytes")
+
+
+def test_stdout(test):
+    path = os.path.join(test.directory, "stdout")
+    target = test.start_target("hot")
+    with open(path, "wb") as file:
+        recording = test.record("--pid", target.pid, "--duration", "0.5", "-o", "-", output=None, stdout=file)
+        expect_equal(recording.wait(), 0, "the exit status")
+    check_hot(Profile(path), target)
+    expect_equal(os.listdir(recording.directory), [], "the directory")
+
+
+def test_stdout_pipe(test):
+    target = test.start_target("hot")
+    recording = test.record("--pid", target.pid, "--duration", "0.5", "-o", "-", output=None)
+    expect_equal(recording.wait(), 0, "the exit status")
+    check_hot(Profile(test.write_file("stdout", bytes(recording.out))), target)
+
+
+def test_default_name(test):
+    recording, target = record_hot(test, output=None)
+    expect_equal(recording.wait(), 0, "the exit status")
+    names = os.listdir(recording.directory)
+    expect_equal(len(names), 1, "the number of files")
+    expect_match(rf"^hot-{target.pid}-\d{{8}}-\d{{6}}\.json\.gz$", names[0], "the default name")
+    expect(names[0] in recording.stderr, f"the name is not told: {recording.stderr!r}")
+    check_hot(Profile(os.path.join(recording.directory, names[0])), target)
+
+
+def test_over_existing_file(test):
+    directory = test.make_directory("mine")
+    path = os.path.join(directory, "p.json")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("old")
+    recording, target = record_hot(test, output="p.json", directory=directory)
+    check_hot(recording.finish(), target)
+    expect_equal(os.listdir(directory), ["p.json"], "the directory")
+
+
+def test_summary(test):
+    recording, target = record_hot(test)
+    profile = recording.finish()
+    first, *_, = recording.stderr.splitlines()
+    expect_match(rf"hot.*\b{target.pid}\b.*1000 Hz.*Ctrl-C", first, "the first line")
+    expect_match(r"wrote .*profile\.json.*\d+ samples.*\b0 lost", recording.stderr.replace("\n", " "), "the summary")
+    expect("https://profiler.firefox.com" in recording.stderr, "it does not say how to open the profile")
+    expect_equal(recording.stdout, "", "stdout")
+    expect_equal(profile.raw["meta"]["presymbolicated"], True, "meta.presymbolicated")
+
+
+def build_ids(path):
+    text = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
+    return re.search(r"Build ID: ([0-9a-f]+)", text).group(1)
+
+
+def test_addresses(test):
+    recording, target = record_hot(test, "--symbols=addresses")
+    profile = recording.finish()
+    thread = profile.main_thread(target.pid)
+    expect(not profile.meta.get("presymbolicated"), "meta.presymbolicated is set")
+    locations = {location for row in thread.samples() for location, category in thread.frames(row.stack)
+                 if category == "User"}
+    bad = [location for location in locations if not re.fullmatch(r"0x[0-9a-f]+", location)]
+    expect(locations and not bad, f"user frames that are no address: {bad[:5]}")
+    build_id = build_ids(test.target("hot"))
+    libs = [lib for lib in thread.process["libs"] if lib["name"] == "hot"]
+    expect(libs, f"hot is not among the libs {[lib['name'] for lib in thread.process['libs']]}")
+    for lib in libs:
+        expect_match(r"^[0-9A-F]{33}$", lib["breakpadId"], "breakpadId")
+        expect_equal(lib["codeId"], build_id, "codeId")
+        guid = bytes.fromhex(build_id[:32])
+        guid = guid[3::-1] + guid[5:3:-1] + guid[7:5:-1] + guid[8:]
+        expect_equal(lib["breakpadId"], guid.hex().upper() + "0", "breakpadId")
+    starts = [lib["start"] for lib in thread.process["libs"]]
+    expect_equal(starts, sorted(starts), "the libs' order")
+    inside = sum(any(lib["start"] <= int(thread.frames(row.stack)[-1][0], 16) < lib["end"] for lib in libs)
+                 for row in thread.samples() if thread.frames(row.stack)[-1][1] == "User")
+    expect(inside > 0.9 * len(thread.samples()), f"{inside} of {len(thread.samples())} leaves are in hot")
+    test.client(profile)
+
+
+def categories_used(profile):
+    return {category for thread in profile.threads for row in thread.samples()
+            for _, category in thread.frames(row.stack)}
+
+
+def test_kernel_and_user_only(test):
+    target = test.start_target("syscaller")
+    both = test.record("--pid", target.pid, "--duration", "0.5").finish()
+    expect("Kernel" in categories_used(both), f"no kernel frames by default: {categories_used(both)}")
+    user = test.record("--pid", target.pid, "--duration", "0.5", "--user-only").finish()
+    expect_equal(categories_used(user), {"User"}, "the categories with --user-only")
+    thread = user.main_thread(target.pid)
+    expect(thread.total_share("fill_from_zero") > 0.9, "the user part of samples in the kernel is missing")
+    kernel = test.record("--pid", target.pid, "--duration", "0.5", "--kernel").finish()
+    expect("Kernel" in categories_used(kernel), "no kernel frames with --kernel")
+
+
+def test_quiet(test):
+    recording, _ = record_hot(test, "-q")
+    recording.finish()
+    expect_equal((recording.stdout, recording.stderr), ("", ""), "stdout and stderr with -q")
+
+
+def test_top(test):
+    recording, _ = record_hot(test, "--top", 3)
+    recording.finish()
+    lines = [line for line in recording.stdout.splitlines() if "%" in line]
+    expect(1 <= len(lines) <= 3, f"--top 3 prints {recording.stdout!r}")
+    expect_match(r"^\s*[67]\d\.\d %\s+\d+\s+hot_inner \(in hot\)$", lines[0], "the hottest function")
+
+
+def test_version_and_help(test):
+    for option, pattern in (("--version", r"^geckobpf \d+\.\d+"), ("--help", r"(?=.*--pid)(?=.*--rate)(?=.*--duration)(?=.*--output)")):
+        process = test.start([test.geckobpf, option])
+        expect_equal(process.wait(), 0, f"the exit status of {option}")
+        expect_match("(?s)" + pattern, process.stdout, f"what {option} prints")
+        expect_equal(process.stderr, "", f"stderr of {option}")
+
+
+def test_record_word(test):
+    target = test.start_target("hot")
+    directory = test.make_directory("out")
+    path = os.path.join(directory, "p.json")
+    process = test.start([test.geckobpf, "record", "--pid", target.pid, "--duration", "0.5", "-o", path])
+    expect_equal(process.wait(), 0, "the exit status")
+    check_hot(Profile(path), target)
+
+
+def test_rate_options(test):
+    target = test.start_target("hot")
+    for option in (["-r", "250"], ["-F", "250"], ["--frequency", "250"], ["--rate=250"]):
+        profile = test.record("-p", target.pid, "-d", "0.4", *option).finish()
+        expect_equal(profile.meta["interval"], 4, f"meta.interval with {option}")
+
+
+def test_profile_name(test):
+    recording, _ = record_hot(test, "--profile-name", "A name; \"quoted\" \u00e9")
+    profile = recording.finish()
+    expect_equal(profile.meta["product"], "A name; \"quoted\" \u00e9", "meta.product")
+    test.client(profile)
+
+
+def test_include_args(test):
+    target = test.start([test.target("hot"), "30", "1"])
+    target.wait_for("ready")
+    names = []
+    for options in ([], ["--include-args"], ["--include-args=1"]):
+        profile = test.record("--pid", target.pid, "--duration", "0.3", *options).finish()
+        names.append(profile.main_thread(target.pid).process_name)
+    expect_equal(names, ["hot", "hot 30 1", "hot 30"], "processName without, with all and with one argument")
+
+
+def test_children(test):
+    for options, count in (([], 3), (["--no-children"], 1)):
+        target = test.start_target("forker", 2, 200, 10, stdin=subprocess.PIPE)
+        recording = test.record_running("--pid", target.pid, *options)
+        target.write("go\n")
+        target.wait()
+        profile = recording.finish()
+        expect_equal(len(profile.pids()), count, f"the number of processes with {options}")
+        expect(target.pid in profile.pids(), "the target is not in its profile")
+
+
+def test_all(test):
+    first, second = test.start_target("hot"), test.start_target("syscaller")
+    recording = test.record("--all", "--duration", "1")
+    profile = recording.finish()
+    expect({first.pid, second.pid} <= profile.pids(), f"the targets are not in {profile.pids()}")
+    expect(recording.pid not in profile.pids(), "geckobpf is in its own profile")
+    check_hot(profile, first)
+    test.client(profile)
+
+
+def test_command_output_is_its_own(test):
+    recording = test.record("--", "sh", "-c", "echo out; echo err >&2; cat; exit 3", stdin=subprocess.PIPE)
+    recording.write("from stdin\n")
+    recording.popen.stdin.close()
+    recording.finish(3)
+    expect_equal(recording.stdout, "out\nfrom stdin\n", "stdout of COMMAND")
+    expect("err\n" in recording.stderr, "stderr of COMMAND is missing")
+
+
+def test_command_environment(test):
+    """COMMAND gets what it would get without geckobpf: descriptors, signals, directory, variables."""
+    script = "pwd; echo $MARK; ls /proc/self/fd | wc -l; grep -E 'Sig(Blk|Ign)' /proc/self/status"
+    env = {**os.environ, "MARK": "kept"}
+    alone = test.start(["sh", "-c", script], env=env)
+    alone.wait()
+    recording = test.record("--", "sh", "-c", script, env=env, cwd=test.directory)
+    recording.finish()
+    expect_equal(recording.stdout, alone.stdout, "what COMMAND sees")
+
+
+def test_sudo(test):
+    """As sudo would start it: COMMAND runs as the invoking user, to whom the profile belongs."""
+    directory = test.make_directory("out")
+    os.chown(directory, NOBODY, NOBODY)
+    env = {**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY), "SUDO_USER": "nobody"}
+    recording = test.record("--", "sh", "-c", "id -u; id -g; id -G", directory=directory, env=env)
+    recording.finish()
+    expect_equal(recording.stdout.split(), [str(NOBODY)] * 3, "the ids of COMMAND")
+    status = os.stat(recording.path)
+    expect_equal((status.st_uid, status.st_gid), (NOBODY, NOBODY), "the owner of the profile")
+
+
+def test_meta(test):
+    recording, target = record_hot(test)
+    profile = recording.finish()
+    meta = profile.meta
+    expect_equal(meta["product"], "hot", "meta.product")
+    expect_equal(meta["interval"], 1, "meta.interval")
+    expect_equal(meta["logicalCPUs"], os.sysconf("SC_NPROCESSORS_ONLN"), "meta.logicalCPUs")
+    expect(meta.get("CPUName") and meta.get("oscpu", "").startswith("Linux "), "CPUName or oscpu is missing")
+    names = [category["name"] for category in meta["categories"]]
+    expect({"Idle", "User", "Kernel"} <= set(names), f"the categories are {names}")
+    for key in ("threads", "features", "capacity"):
+        expect(key in meta["configuration"], f"meta.configuration.{key} is missing")
+    expect(meta["profilingEndTime"] > meta["profilingStartTime"] >= 0, "the times of the recording")
+    profile.expect_nothing_lost()
+    expect(profile.main_thread(target.pid).raw["processType"], "processType is missing")
+    expect(json.loads(read_profile_bytes(recording.path)), "the profile is empty")
