@@ -131,19 +131,25 @@ static void tally_user(const struct session *session, struct tally *tally)
 static void tally_buffer(const struct session *session, struct tally *tally)
 {
 	struct chunk_manager_stats stats = chunk_manager_get_stats(session->chunks);
+	uint64_t used = 0;
 	size_t i;
 
 	for (i = 0; i < processes_count(session->processes); i++) {
 		const struct process *process = processes_at(session->processes, i);
+		struct profile_buffer_state state;
 
-		if (process->buffer)
-			tally->overwritten += profile_buffer_get_state(process->buffer).cleared;
+		if (!process->buffer)
+			continue;
+		state = profile_buffer_get_state(process->buffer);
+		tally->overwritten += state.cleared;
+		used += state.range_end - state.range_start;
 	}
 	add_fact(tally, "samples_overwritten", tally->overwritten);
 	add_fact(tally, "buffer_chunks_made", stats.made);
 	add_fact(tally, "buffer_chunks_recycled", stats.recycled);
 	add_fact(tally, "buffer_chunks_destroyed", stats.destroyed);
 	add_fact(tally, "buffer_bytes", stats.unreleased_bytes + stats.released_bytes);
+	add_fact(tally, "buffer_bytes_used", used);
 	add_fact(tally, "ring_bytes", kernel_side_ring_bytes(session->kernel));
 	add_fact(tally, "sampling_rate_hz", session->config->rate_hz);
 }
