@@ -50,7 +50,8 @@ static void labels(void **state)
 			    "f (in a (deleted])");
 	assert_string_equal(text_of_label(label_function(&label, "f", NULL)), "f (in [anon])");
 	assert_string_equal(text_of_label(label_function(&label, "f", "/x/")), "f (in [anon])");
-	assert_string_equal(text_of_label(label_function(&label, "0xdead", "/x")), "_0xdead (in x)");
+	assert_string_equal(text_of_label(label_function(&label, "0xdead", "/x")),
+			    "_0xdead (in x)");
 	assert_string_equal(text_of_label(label_function(&label, "a\nb\x1f", "/x\ty")),
 			    "a?b? (in x?y)");
 	assert_string_equal(text_of_label(label_kernel(&label, "do_idle", NULL)),
@@ -67,14 +68,30 @@ static void labels(void **state)
 
 static void entries(void **state)
 {
-	static const char *const are[] = { "_start", "main", "__libc_start_main", "__libc_start_main_impl",
-					   "__libc_start_main@@GLIBC_2.34", "__libc_start_call_main",
-					   "clone", "clone3", "__clone", "__clone3", "_clone", "clone@@GLIBC_2.2.5",
-					   "start_thread", "thread_start", "_dl_start", "_dl_start_user",
-					   "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart0",
-					   "runtime.rt0_go.abi0", "_rt0_amd64_linux" };
-	static const char *const are_not[] = { "", "main2", "mai", "domain", "clone4", "cloned", "start",
-					       "_star", "_start2", "main.main", "start_threads" };
+	static const char *const are[] = {"_start",
+					  "main",
+					  "__libc_start_main",
+					  "__libc_start_main_impl",
+					  "__libc_start_main@@GLIBC_2.34",
+					  "__libc_start_call_main",
+					  "clone",
+					  "clone3",
+					  "__clone",
+					  "__clone3",
+					  "_clone",
+					  "clone@@GLIBC_2.2.5",
+					  "start_thread",
+					  "thread_start",
+					  "_dl_start",
+					  "_dl_start_user",
+					  "runtime.goexit",
+					  "runtime.goexit.abi0",
+					  "runtime.mstart0",
+					  "runtime.rt0_go.abi0",
+					  "_rt0_amd64_linux"};
+	static const char *const are_not[] = {"",        "main2",     "mai",          "domain",
+					      "clone4",  "cloned",    "start",        "_star",
+					      "_start2", "main.main", "start_threads"};
 	size_t i;
 
 	for (i = 0; i < sizeof(are) / sizeof(*are); i++)
@@ -97,13 +114,15 @@ struct room {
 	struct process process;
 };
 
-static struct object self = { .number = 0, .path = (char *)"/proc/self/exe", .fd = -1 };
-static struct object lib = { .number = 1, .path = (char *)"/nonexistent/lib)x.so", .fd = -1 };
-static struct object anon = { .number = 2, .kind = OBJECT_ANONYMOUS, .path = (char *)"//anon", .fd = -1 };
-static struct object heap = { .number = 3, .kind = OBJECT_ANONYMOUS, .path = (char *)"[heap]", .fd = -1 };
-static struct object vdso = { .number = 4, .kind = OBJECT_VDSO, .path = (char *)"[vdso]", .fd = -1 };
+static struct object self = {.number = 0, .path = (char *)"/proc/self/exe", .fd = -1};
+static struct object lib = {.number = 1, .path = (char *)"/nonexistent/lib)x.so", .fd = -1};
+static struct object anon = {
+	.number = 2, .kind = OBJECT_ANONYMOUS, .path = (char *)"//anon", .fd = -1};
+static struct object heap = {
+	.number = 3, .kind = OBJECT_ANONYMOUS, .path = (char *)"[heap]", .fd = -1};
+static struct object vdso = {.number = 4, .kind = OBJECT_VDSO, .path = (char *)"[vdso]", .fd = -1};
 
-static struct mapping self_mapping = { .object = &self };
+static struct mapping self_mapping = {.object = &self};
 static char kallsyms_path[] = "/tmp/test_frames.XXXXXX";
 
 /* Fills self_mapping with where this program's code is. */
@@ -125,9 +144,10 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *context)
 
 static int setup(void **state)
 {
-	static const char kallsyms[] = "ffffffff81000000 T startup_64\nffffffff81001000 T do_work\n"
-				       "ffffffff82000000 T _etext\nffffffffc0000000 t mod_fn\t[mod]\n"
-				       "ffffffffc0001000 t mod_end\t[mod]\n";
+	static const char kallsyms[] =
+		"ffffffff81000000 T startup_64\nffffffff81001000 T do_work\n"
+		"ffffffff82000000 T _etext\nffffffffc0000000 t mod_fn\t[mod]\n"
+		"ffffffffc0001000 t mod_end\t[mod]\n";
 	int fd = mkstemp(kallsyms_path);
 
 	if (fd < 0 || write(fd, kallsyms, sizeof(kallsyms) - 1) < 0)
@@ -147,7 +167,7 @@ static int teardown(void **state)
 
 static int add_mapping(struct room *room, struct object *object, uint64_t start, uint64_t from_ns)
 {
-	const struct mapping mapping = { start, start + 0x10000, 0x3000, from_ns, object };
+	const struct mapping mapping = {start, start + 0x10000, 0x3000, from_ns, object};
 
 	return address_space_add(&room->process.space, &mapping);
 }
@@ -155,7 +175,7 @@ static int add_mapping(struct room *room, struct object *object, uint64_t start,
 static int add_mappings(struct room *room)
 {
 	uint64_t vdso_start = getauxval(AT_SYSINFO_EHDR);
-	struct mapping vdso_mapping = { vdso_start, vdso_start + 0x2000, 0, 0, &vdso };
+	struct mapping vdso_mapping = {vdso_start, vdso_start + 0x2000, 0, 0, &vdso};
 	int err = address_space_add(&room->process.space, &self_mapping);
 
 	if (!err)
@@ -180,8 +200,8 @@ static int open_room(struct room *room, bool addresses)
 	if (!err)
 		err = add_mappings(room);
 	if (!err)
-		err = frames_open(&room->frames, &(struct frames_source){
-				  &room->process, room->libs, kernel, addresses });
+		err = frames_open(&room->frames, &(struct frames_source){&room->process, room->libs,
+									 kernel, addresses});
 	return err;
 }
 
@@ -195,7 +215,7 @@ static void close_room(struct room *room)
 
 static const struct location *locate(struct room *room, uint64_t pc, bool is_kernel, bool is_leaf)
 {
-	const struct frame_node node = { pc, STACK_NODE_NONE, is_kernel };
+	const struct frame_node node = {pc, STACK_NODE_NONE, is_kernel};
 	uint32_t id;
 
 	assert_int_equal(frames_locate(room->frames, &node, is_leaf, &id), 0);
@@ -264,7 +284,8 @@ static void kernel_functions(void **state)
 	struct room room;
 
 	assert_int_equal(open_room(&room, false), 0);
-	assert_string_equal(name_of(&room, 0xffffffff81001000, true, true), "do_work (in [kernel])");
+	assert_string_equal(name_of(&room, 0xffffffff81001000, true, true),
+			    "do_work (in [kernel])");
 	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false),
 			    "startup_64 (in [kernel])");
 	assert_string_equal(name_of(&room, 0xffffffffc0000010, true, true), "mod_fn (in [mod])");
@@ -298,7 +319,7 @@ static void kernel_without_symbols(void **state)
 
 	assert_int_equal(open_room(&room, false), 0);
 	frames_close(room.frames);
-	source = (struct frames_source){ &room.process, room.libs, NULL, false };
+	source = (struct frames_source){&room.process, room.libs, NULL, false};
 	assert_int_equal(frames_open(&room.frames, &source), 0);
 	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false), "0xffffffff81001000");
 	close_room(&room);
@@ -345,7 +366,8 @@ static void eras(void **state)
 	assert_int_equal(add_mapping(&room, &anon, LIB_START, 5000), 0);
 	frames_seek(room.frames, 1000);
 	epoch = frames_epoch(room.frames);
-	assert_string_equal(name_of(&room, LIB_START, false, true), "lib]x.so+0x3000 (in lib]x.so)");
+	assert_string_equal(name_of(&room, LIB_START, false, true),
+			    "lib]x.so+0x3000 (in lib]x.so)");
 	frames_seek(room.frames, 4999);
 	/* Earlier, but in the same era. */
 	frames_seek(room.frames, 500);
@@ -356,13 +378,14 @@ static void eras(void **state)
 	epoch = frames_epoch(room.frames);
 	frames_seek(room.frames, 4000);
 	assert_true(frames_epoch(room.frames) > epoch);
-	assert_string_equal(name_of(&room, LIB_START, false, true), "lib]x.so+0x3000 (in lib]x.so)");
+	assert_string_equal(name_of(&room, LIB_START, false, true),
+			    "lib]x.so+0x3000 (in lib]x.so)");
 	close_room(&room);
 }
 
 static void nodes_are_checked(void **state)
 {
-	const struct frame_node root = { 1, STACK_NODE_NONE, false };
+	const struct frame_node root = {1, STACK_NODE_NONE, false};
 	struct room room;
 	uint32_t epoch;
 
@@ -373,8 +396,9 @@ static void nodes_are_checked(void **state)
 	assert_int_equal(frames_add_node(room.frames, 1, &root), -EBADMSG);
 	assert_int_equal(frames_add_node(room.frames, 0, &root), 0);
 	assert_int_equal(frames_add_node(room.frames, 0, &root), -EBADMSG);
-	assert_int_equal(frames_add_node(room.frames, 1, &(struct frame_node){ 2, 1, false }), -EBADMSG);
-	assert_int_equal(frames_add_node(room.frames, 1, &(struct frame_node){ 2, 0, false }), 0);
+	assert_int_equal(frames_add_node(room.frames, 1, &(struct frame_node){2, 1, false}),
+			 -EBADMSG);
+	assert_int_equal(frames_add_node(room.frames, 1, &(struct frame_node){2, 0, false}), 0);
 	assert_int_equal(frames_node(room.frames, 1)->pc, 2);
 	assert_null(frames_node(room.frames, 2));
 	frames_restart(room.frames);
@@ -385,14 +409,14 @@ static void nodes_are_checked(void **state)
 
 static int attempt(void *context)
 {
-	static const uint64_t pcs[] = { LIB_START, ANON_START, 0x1000, 0xffffffff81001000 };
+	static const uint64_t pcs[] = {LIB_START, ANON_START, 0x1000, 0xffffffff81001000};
 	struct room room;
 	uint32_t id;
 	size_t i;
 	int err = open_room(&room, *(bool *)context);
 
 	for (i = 0; i < 4 && !err; i++) {
-		const struct frame_node node = { pcs[i], STACK_NODE_NONE, i == 3 };
+		const struct frame_node node = {pcs[i], STACK_NODE_NONE, i == 3};
 
 		err = frames_add_node(room.frames, (uint32_t)i, &node);
 		if (!err)

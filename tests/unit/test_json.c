@@ -40,7 +40,7 @@ static int write_to_sheet(void *context, const void *data, size_t size)
 
 static struct json *open_json(void)
 {
-	const struct json_sink sink = { write_to_sheet, &sheet };
+	const struct json_sink sink = {write_to_sheet, &sheet};
 	struct json *json;
 
 	memset(&sheet, 0, sizeof(sheet));
@@ -92,17 +92,19 @@ static void commas_and_brackets(void **state)
 	json_raw(json, "[1],[2]", 7);
 	json_array_end(json);
 	json_object_end(json);
-	assert_string_equal(text_of(json), "{\"a\":[],\"b\\n\":[1,{},null,[true,false]],\"c\":\"x\","
-					   "\"d\":7,\"e\":1.5,\"f\":{\"g\":[]},\"h\":[[1],[2]]}");
+	assert_string_equal(text_of(json),
+			    "{\"a\":[],\"b\\n\":[1,{},null,[true,false]],\"c\":\"x\","
+			    "\"d\":7,\"e\":1.5,\"f\":{\"g\":[]},\"h\":[[1],[2]]}");
 }
 
 static void control_characters(void **state)
 {
 	static const char *const expected[32] = {
-		"\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007",
-		"\\b",	   "\\t",     "\\n",	 "\\u000b", "\\f",     "\\r",	  "\\u000e", "\\u000f",
-		"\\u0010", "\\u0011", "\\u0012", "\\u0013", "\\u0014", "\\u0015", "\\u0016", "\\u0017",
-		"\\u0018", "\\u0019", "\\u001a", "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
+		"\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006",
+		"\\u0007", "\\b",     "\\t",     "\\n",     "\\u000b", "\\f",     "\\r",
+		"\\u000e", "\\u000f", "\\u0010", "\\u0011", "\\u0012", "\\u0013", "\\u0014",
+		"\\u0015", "\\u0016", "\\u0017", "\\u0018", "\\u0019", "\\u001a", "\\u001b",
+		"\\u001c", "\\u001d", "\\u001e", "\\u001f",
 	};
 	char quoted[16], c;
 
@@ -122,35 +124,35 @@ static void utf8(void **state)
 		const char *in, *out;
 	} cases[] = {
 		/* The first and last of each length. */
-		{ "\xc2\x80\xdf\xbf", "\"\xc2\x80\xdf\xbf\"" },
-		{ "\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf",
-		  "\"\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf\"" },
-		{ "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\"" },
+		{"\xc2\x80\xdf\xbf", "\"\xc2\x80\xdf\xbf\""},
+		{"\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf",
+		 "\"\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf\""},
+		{"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\""},
 		/* Continuation bytes alone, and bytes that are never there. */
-		{ "\x80\xbfz", "\"" R R "z\"" },
-		{ "\xc0\xaf", "\"" R R "\"" },
-		{ "\xc1\xbf", "\"" R R "\"" },
-		{ "\xf5\x80\x80\x80", "\"" R R R R "\"" },
-		{ "\xfe\xff", "\"" R R "\"" },
+		{"\x80\xbfz", "\"" R R "z\""},
+		{"\xc0\xaf", "\"" R R "\""},
+		{"\xc1\xbf", "\"" R R "\""},
+		{"\xf5\x80\x80\x80", "\"" R R R R "\""},
+		{"\xfe\xff", "\"" R R "\""},
 		/* Overlong forms. */
-		{ "\xe0\x80\x80", "\"" R R R "\"" },
-		{ "\xe0\x9f\xbf", "\"" R R R "\"" },
-		{ "\xf0\x80\x80\x80", "\"" R R R R "\"" },
-		{ "\xf0\x8f\xbf\xbf", "\"" R R R R "\"" },
+		{"\xe0\x80\x80", "\"" R R R "\""},
+		{"\xe0\x9f\xbf", "\"" R R R "\""},
+		{"\xf0\x80\x80\x80", "\"" R R R R "\""},
+		{"\xf0\x8f\xbf\xbf", "\"" R R R R "\""},
 		/* Surrogates. */
-		{ "\xed\xa0\x80", "\"" R R R "\"" },
-		{ "\xed\xbf\xbf", "\"" R R R "\"" },
-		{ "\xed\xa0\x80\xed\xb0\x80", "\"" R R R R R R "\"" },
+		{"\xed\xa0\x80", "\"" R R R "\""},
+		{"\xed\xbf\xbf", "\"" R R R "\""},
+		{"\xed\xa0\x80\xed\xb0\x80", "\"" R R R R R R "\""},
 		/* Above U+10FFFF. */
-		{ "\xf4\x90\x80\x80", "\"" R R R R "\"" },
+		{"\xf4\x90\x80\x80", "\"" R R R R "\""},
 		/* Cut off: one for the whole part that could have gone on. */
-		{ "\xc2", "\"" R "\"" },
-		{ "\xe2\x82", "\"" R "\"" },
-		{ "\xe2\x82z", "\"" R "z\"" },
-		{ "\xf0\x9f\x98", "\"" R "\"" },
-		{ "\xf0\x9f\x98\n", "\"" R "\\n\"" },
-		{ "\xf0\x9f\xc2\xa9", "\"" R "\xc2\xa9\"" },
-		{ "a\xc3", "\"a" R "\"" },
+		{"\xc2", "\"" R "\""},
+		{"\xe2\x82", "\"" R "\""},
+		{"\xe2\x82z", "\"" R "z\""},
+		{"\xf0\x9f\x98", "\"" R "\""},
+		{"\xf0\x9f\x98\n", "\"" R "\\n\""},
+		{"\xf0\x9f\xc2\xa9", "\"" R "\xc2\xa9\""},
+		{"a\xc3", "\"a" R "\""},
 	};
 	size_t i;
 
@@ -212,24 +214,24 @@ static void times(void **state)
 		int64_t ns;
 		const char *text;
 	} cases[] = {
-		{ 0, "0" },
-		{ 1, "0.000001" },
-		{ 10, "0.00001" },
-		{ 100000, "0.1" },
-		{ 123456, "0.123456" },
-		{ 999999, "0.999999" },
-		{ 1000000, "1" },
-		{ 1000001, "1.000001" },
-		{ 10000000, "10" },
-		{ 1000000000000, "1000000" },
-		{ 9007199254740990, "9007199254.74099" },
-		{ 1767225600123456789, "1767225600123.456789" },
-		{ INT64_MAX, "9223372036854.775807" },
-		{ -1, "-0.000001" },
-		{ -100000, "-0.1" },
-		{ -1000000, "-1" },
-		{ -9007199254740990, "-9007199254.74099" },
-		{ INT64_MIN, "-9223372036854.775808" },
+		{0, "0"},
+		{1, "0.000001"},
+		{10, "0.00001"},
+		{100000, "0.1"},
+		{123456, "0.123456"},
+		{999999, "0.999999"},
+		{1000000, "1"},
+		{1000001, "1.000001"},
+		{10000000, "10"},
+		{1000000000000, "1000000"},
+		{9007199254740990, "9007199254.74099"},
+		{1767225600123456789, "1767225600123.456789"},
+		{INT64_MAX, "9223372036854.775807"},
+		{-1, "-0.000001"},
+		{-100000, "-0.1"},
+		{-1000000, "-1"},
+		{-9007199254740990, "-9007199254.74099"},
+		{INT64_MIN, "-9223372036854.775808"},
 	};
 	size_t i;
 
@@ -265,7 +267,7 @@ static void doubles(void **state)
 static void large_pieces(void **state)
 {
 	static char piece[70000];
-	const size_t sizes[] = { 1, 65535, 65536, 65537, 3, 70000, 65533 };
+	const size_t sizes[] = {1, 65535, 65536, 65537, 3, 70000, 65533};
 	struct json *json = open_json();
 	size_t i, k, at = 0;
 
@@ -303,7 +305,7 @@ static void errors_stick(void **state)
 
 static int open_and_close(void *context)
 {
-	const struct json_sink sink = { write_to_sheet, &sheet };
+	const struct json_sink sink = {write_to_sheet, &sheet};
 	struct json *json = NULL;
 	int err = json_open(&json, &sink);
 

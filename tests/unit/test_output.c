@@ -120,7 +120,7 @@ static void plain_file(void **state)
 static void gzip_file_is_one_member(void **state)
 {
 	unsigned char *unpacked = malloc(DATA_BYTES + 1);
-	z_stream stream = { 0 };
+	z_stream stream = {0};
 	size_t length;
 	char *text = write_file("a.json.gz", &length);
 
@@ -157,8 +157,8 @@ static void zstd_file_is_one_frame(void **state)
 
 static void nothing_written(void **state)
 {
-	static const char *const names[] = { "e.json", "e.json.gz", "e.json.zst" };
-	static const size_t sizes[] = { 0, 20, 13 };
+	static const char *const names[] = {"e.json", "e.json.gz", "e.json.zst"};
+	static const size_t sizes[] = {0, 20, 13};
 	struct output *output;
 	struct stat at;
 	size_t i;
@@ -220,7 +220,7 @@ static void temporary_is_not_shared(void **state)
 
 static void owner(void **state)
 {
-	const struct output_options options = { .owner_uid = 1234, .owner_gid = 2345 };
+	const struct output_options options = {.owner_uid = 1234, .owner_gid = 2345};
 	struct output *output;
 	struct stat at;
 
@@ -245,7 +245,7 @@ static bool is_cancelled_later(void *context)
 static void cancelled(void **state)
 {
 	unsigned int left = 3;
-	const struct output_options options = { is_cancelled_later, &left, -1, -1 };
+	const struct output_options options = {is_cancelled_later, &left, -1, -1};
 	struct output *output;
 
 	assert_int_equal(output_open(&output, in_directory("c.json"), &options), 0);

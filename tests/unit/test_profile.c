@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A small recording made by hand, and the document that it becomes, byte for byte where it matters. */
+/*
+ * A small recording made by hand, and the document that it becomes, byte for byte where it
+ * matters.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,21 +47,20 @@ int main(void);
 
 /* ---- the recording ------------------------------------------------------------------------- */
 
-static struct object self = { .number = 0, .path = (char *)"/proc/self/exe", .fd = -1 };
+static struct object self = {.number = 0, .path = (char *)"/proc/self/exe", .fd = -1};
 static struct object lib = {
 	.number = 1,
 	.path = (char *)"/nonexistent/libx.so",
 	.fd = -1,
-	.build_id = { 20,
-		      { 0xf2, 0x3a, 0x4d, 0xe5, 0x38, 0x74, 0x56, 0x32, 0xb9, 0xf6,
-			0x14, 0x4f, 0x83, 0xf3, 0xf7, 0x51, 0xde, 0xad, 0xbe, 0xef } },
+	.build_id = {20, {0xf2, 0x3a, 0x4d, 0xe5, 0x38, 0x74, 0x56, 0x32, 0xb9, 0xf6,
+			  0x14, 0x4f, 0x83, 0xf3, 0xf7, 0x51, 0xde, 0xad, 0xbe, 0xef}},
 };
-static struct mapping self_mapping = { .object = &self };
+static struct mapping self_mapping = {.object = &self};
 static char kallsyms_path[] = "/tmp/test_profile.XXXXXX";
 
-static const char *const asked_threads[] = { "pid:42", NULL };
-static const char *const features[] = { "cpu", "stackwalk", NULL };
-static const struct profile_fact facts_log[] = { { "lost", 0 }, { "samples", UINT64_MAX } };
+static const char *const asked_threads[] = {"pid:42", NULL};
+static const char *const features[] = {"cpu", "stackwalk", NULL};
+static const struct profile_fact facts_log[] = {{"lost", 0}, {"samples", UINT64_MAX}};
 static const struct profile_facts facts = {
 	.product = "my\"app",
 	.version = "0.1.0",
@@ -95,7 +97,8 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *context)
 		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
 			continue;
 		self_mapping.start = (info->dlpi_addr + segment->p_vaddr) & ~0xfffULL;
-		self_mapping.end = (info->dlpi_addr + segment->p_vaddr + segment->p_memsz + 0xfff) & ~0xfffULL;
+		self_mapping.end =
+			(info->dlpi_addr + segment->p_vaddr + segment->p_memsz + 0xfff) & ~0xfffULL;
 		self_mapping.offset = segment->p_offset & ~0xfffULL;
 	}
 	return 1;
@@ -103,8 +106,11 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *context)
 
 static struct thread *add_thread(uint32_t tgid, uint32_t tid, uint32_t exec_id, const char *name)
 {
-	const struct gb_task task = { .tgid = tgid, .tid = tid, .start_ns = tid,
-				      .group_start_ns = tgid, .exec_id = exec_id };
+	const struct gb_task task = {.tgid = tgid,
+				     .tid = tid,
+				     .start_ns = tid,
+				     .group_start_ns = tgid,
+				     .exec_id = exec_id};
 	struct thread *thread;
 
 	assert_int_equal(processes_thread(processes, &task, &thread), 0);
@@ -130,8 +136,11 @@ struct shot {
 static void put(const struct thread *thread, const struct shot *shot)
 {
 	uint64_t frames[6];
-	struct sample_entry entry = { .thread = thread->number, .time_ns = shot->time_ns,
-				      .cpu_ns = shot->cpu_ns, .run_ns = shot->run_ns, .frames = frames };
+	struct sample_entry entry = {.thread = thread->number,
+				     .time_ns = shot->time_ns,
+				     .cpu_ns = shot->cpu_ns,
+				     .run_ns = shot->run_ns,
+				     .frames = frames};
 
 	while (entry.user_count < 3 && shot->user[entry.user_count]) {
 		frames[entry.user_count] = shot->user[entry.user_count];
@@ -147,7 +156,7 @@ static void put(const struct thread *thread, const struct shot *shot)
 
 static void add_root(void)
 {
-	const struct mapping mapping = { LIB, LIB + 0x10000, 0, 0, &lib };
+	const struct mapping mapping = {LIB, LIB + 0x10000, 0, 0, &lib};
 	struct thread *first = add_thread(4242, 4242, 0, "app");
 	struct thread *worker = add_thread(4242, 4243, 0, "w\"k\xff");
 	struct process *process = first->process;
@@ -162,13 +171,16 @@ static void add_root(void)
 	first->cpu_last_ns = 8 * MS;
 	first->died_ns = 1900 * MS;
 	worker->born_ns = 1020 * MS + 1;
-	put(first, &(struct shot){ 1010 * MS, 5 * MS, 0, { LIB + 0x100, LIB + 0x201 }, { 0 } });
-	put(worker, &(struct shot){ 900 * MS, 100, 0, { entry + 1, LIB + 0x100 }, { 0 } });
-	put(first, &(struct shot){ 1050 * MS, 6 * MS, MS / 2, { LIB + 0x100, LIB + 0x201 }, { 0 } });
-	put(first, &(struct shot){ 1051 * MS, 7 * MS, MS + MS / 2, { LIB + 0x100, LIB + 0x201 },
-				   { KERNEL + 0x1000, KERNEL + 0x10 } });
-	put(first, &(struct shot){ 1050 * MS + MS / 2, 7 * MS - 1, 0, { 0 }, { 0 } });
-	put(worker, &(struct shot){ 1060 * MS + 1, 50, 0, { entry + 1, LIB + 0x100 }, { 0 } });
+	put(first, &(struct shot){1010 * MS, 5 * MS, 0, {LIB + 0x100, LIB + 0x201}, {0}});
+	put(worker, &(struct shot){900 * MS, 100, 0, {entry + 1, LIB + 0x100}, {0}});
+	put(first, &(struct shot){1050 * MS, 6 * MS, MS / 2, {LIB + 0x100, LIB + 0x201}, {0}});
+	put(first, &(struct shot){1051 * MS,
+				  7 * MS,
+				  MS + MS / 2,
+				  {LIB + 0x100, LIB + 0x201},
+				  {KERNEL + 0x1000, KERNEL + 0x10}});
+	put(first, &(struct shot){1050 * MS + MS / 2, 7 * MS - 1, 0, {0}, {0}});
+	put(worker, &(struct shot){1060 * MS + 1, 50, 0, {entry + 1, LIB + 0x100}, {0}});
 }
 
 /* What the root became by exec; its main thread was not met. */
@@ -181,7 +193,7 @@ static void add_image(void)
 	thread->process->died_ns = 1950 * MS;
 	memcpy(thread->process->name, "next", 5);
 	add_buffer(thread->process);
-	put(thread, &(struct shot){ 1910 * MS, 10, 0, { 0x1000 }, { 0 } });
+	put(thread, &(struct shot){1910 * MS, 10, 0, {0x1000}, {0}});
 }
 
 static void add_others(void)
@@ -190,7 +202,7 @@ static void add_others(void)
 
 	thread->process->is_kernel = true;
 	add_buffer(thread->process);
-	put(thread, &(struct shot){ 1500 * MS, 10, 0, { 0 }, { KERNEL + 0x10 } });
+	put(thread, &(struct shot){1500 * MS, 10, 0, {0}, {KERNEL + 0x10}});
 	add_thread(99, 99, 0, "silent");
 }
 
@@ -222,7 +234,10 @@ static int teardown(void **state)
 	return unlink(kallsyms_path);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------- */
+/*
+ * ---- writing
+ * -----------------------------------------------------------------------------------
+ */
 
 static int write_profile(const struct profile_input *input, struct profile_summary *summary)
 {
@@ -241,7 +256,7 @@ static int write_profile(const struct profile_input *input, struct profile_summa
 /* The whole document, the caller's to free. `is_named`: with symbols. */
 static char *document(bool is_named, struct profile_summary *summary)
 {
-	struct profile_input input = { .facts = &facts, .processes = processes, .kernel = kernel };
+	struct profile_input input = {.facts = &facts, .processes = processes, .kernel = kernel};
 	char *text;
 
 	if (is_named)
@@ -269,7 +284,9 @@ static void assert_contains(const char *text, const char *part)
 	"\"meta\":{\"version\":36,\"startTime\":1767225600123.456789,"                             \
 	"\"startTimeAsClockMonotonicNanosecondsSinceBoot\":1000000000,\"interval\":1," CATEGORIES  \
 	",\"markerSchema\":[],"
-#define ROWS "\"samples\":{\"schema\":{\"stack\":0,\"time\":1,\"eventDelay\":2,\"threadCPUDelta\":3},\"data\":"
+#define ROWS                                                                                       \
+	"\"samples\":{\"schema\":{\"stack\":0,\"time\":1,\"eventDelay\":2,\"threadCPUDelta\":3},"  \
+	"\"data\":"
 #define MARKERS                                                                                    \
 	"\"markers\":{\"schema\":{\"name\":0,\"startTime\":1,\"endTime\":2,\"phase\":3,"           \
 	"\"category\":4,\"data\":5},\"data\":[]},"
@@ -280,91 +297,109 @@ static void assert_contains(const char *text, const char *part)
 
 static void meta(void **state)
 {
-	struct profile_summary summary = { 0 };
+	struct profile_summary summary = {0};
 	char *text = document(true, &summary);
 
 	assert_int_equal(strncmp(text, "{\"meta\":{\"version\":36,", 22), 0);
-	assert_contains(text, COMMON "\"shutdownTime\":null,\"profilingStartTime\":0,"
-			"\"profilingEndTime\":1000,\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
-			"\"threadCPUDelta\":\"ns\"},\"presymbolicated\":true,\"product\":\"my\\\"app\","
-			"\"misc\":\"geckobpf\",\"platform\":\"Linux\",\"toolkit\":\"\","
-			"\"abi\":\"" ARCH "-gcc3\",\"oscpu\":\"Linux 6.1 " ARCH "\","
-			"\"CPUName\":\"Example CPU\",\"physicalCPUs\":4,\"logicalCPUs\":8,"
-			"\"configuration\":{\"threads\":[\"pid:42\"],\"features\":[\"cpu\",\"stackwalk\"],"
-			"\"capacity\":131072,\"duration\":2.5},\"extensions\":{\"schema\":{\"id\":0,\"name\":1,"
-			"\"baseURL\":2},\"data\":[]},\"processType\":0,\"stackwalk\":1,\"gcpoison\":0,"
-			"\"asyncstack\":0,\"debug\":0},\"libs\":[],\"threads\":[],\"pausedRanges\":[],");
+	assert_contains(
+		text, COMMON
+		"\"shutdownTime\":null,\"profilingStartTime\":0,"
+		"\"profilingEndTime\":1000,\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
+		"\"threadCPUDelta\":\"ns\"},\"presymbolicated\":true,\"product\":\"my\\\"app\","
+		"\"misc\":\"geckobpf\",\"platform\":\"Linux\",\"toolkit\":\"\","
+		"\"abi\":\"" ARCH "-gcc3\",\"oscpu\":\"Linux 6.1 " ARCH "\","
+		"\"CPUName\":\"Example CPU\",\"physicalCPUs\":4,\"logicalCPUs\":8,"
+		"\"configuration\":{\"threads\":[\"pid:42\"],\"features\":[\"cpu\",\"stackwalk\"],"
+		"\"capacity\":131072,\"duration\":2.5},\"extensions\":{\"schema\":{\"id\":0,"
+		"\"name\":1,"
+		"\"baseURL\":2},\"data\":[]},\"processType\":0,\"stackwalk\":1,\"gcpoison\":0,"
+		"\"asyncstack\":0,\"debug\":0},\"libs\":[],\"threads\":[],\"pausedRanges\":[],");
 	assert_contains(text, "],\"profilingLog\":{\"geckobpf\":{\"version\":\"0.1.0\",\"lost\":0,"
-			"\"samples\":18446744073709551615,\"rowsWithClampedTime\":1,"
-			"\"spilledBytes\":0}}}");
+			      "\"samples\":18446744073709551615,\"rowsWithClampedTime\":1,"
+			      "\"spilledBytes\":0}}}");
 	free(text);
 	profile_summary_clear(&summary);
 }
 
 static void threads_of_the_root(void **state)
 {
-	struct profile_summary summary = { 0 };
+	struct profile_summary summary = {0};
 	char *text = document(true, &summary);
 
-	assert_contains(text, "{\"name\":\"GeckoMain\",\"processType\":\"default\","
-			"\"processName\":\"app --one 2\",\"pid\":4242,\"tid\":4242,\"registerTime\":0,"
-			"\"unregisterTime\":900,"
-			/* baseline, sample, gap, sample, kernel, no stack and out of order, closing */
-			ROWS "[[null,0,0,0],[2,10,0,4000000],[null,49.5,0,500000],[2,50,0,500000],"
-			"[4,51,0,1000000],[null,51,0,0],[null,900,0,1000000]]}," MARKERS
-			FRAMES "[[0,false,null,null,null,null,0,0],[1,false,null,null,null,null,2,0],"
-			"[2,false,null,null,null,null,2,0],[3,false,null,null,null,null,3,0]]},"
-			STACKS "[[null,0],[0,1],[1,2],[2,3],[3,3]]},"
-			"\"stringTable\":[\"(truncated: no frame pointers)\",\"libx.so+0xff (in libx.so)\","
-			"\"libx.so+0x201 (in libx.so)\",\"startup_64 (in [kernel])\"]}");
+	assert_contains(
+		text,
+		"{\"name\":\"GeckoMain\",\"processType\":\"default\","
+		"\"processName\":\"app --one 2\",\"pid\":4242,\"tid\":4242,\"registerTime\":0,"
+		"\"unregisterTime\":900,"
+		/*
+			 * baseline, sample, gap, sample, kernel, no stack and out of order,
+			 * closing
+			 */
+		ROWS "[[null,0,0,0],[2,10,0,4000000],[null,49.5,0,500000],[2,50,0,500000],"
+		"[4,51,0,1000000],[null,51,0,0],[null,900,0,1000000]]}," MARKERS FRAMES
+		"[[0,false,null,null,null,null,0,0],[1,false,null,null,null,null,2,0],"
+		"[2,false,null,null,null,null,2,0],[3,false,null,null,null,null,3,0]]}," STACKS
+		"[[null,0],[0,1],[1,2],[2,3],[3,3]]},"
+		"\"stringTable\":[\"(truncated: no frame pointers)\",\"libx.so+0xff (in libx.so)\","
+		"\"libx.so+0x201 (in libx.so)\",\"startup_64 (in [kernel])\"]}");
 	/* Its stack is complete: no truncated root. Its CPU time fell; a name that is not UTF-8. */
-	assert_contains(text, "{\"name\":\"w\\\"k\xef\xbf\xbd\",\"processType\":\"default\","
-			"\"processName\":\"app --one 2\",\"pid\":4242,\"tid\":4243,"
-			"\"registerTime\":20.000001,\"unregisterTime\":null,"
-			ROWS "[[1,0,0,0],[1,60.000001,0,0]]}," MARKERS
-			FRAMES "[[0,false,null,null,null,null,2,0],[1,false,null,null,null,null,2,0]]},"
-			STACKS "[[null,0],[0,1]]},"
-			"\"stringTable\":[\"main (in exe)\",\"libx.so+0x100 (in libx.so)\"]}");
+	assert_contains(
+		text,
+		"{\"name\":\"w\\\"k\xef\xbf\xbd\",\"processType\":\"default\","
+		"\"processName\":\"app --one 2\",\"pid\":4242,\"tid\":4243,"
+		"\"registerTime\":20.000001,\"unregisterTime\":null," ROWS
+		"[[1,0,0,0],[1,60.000001,0,0]]}," MARKERS FRAMES
+		"[[0,false,null,null,null,null,2,0],[1,false,null,null,null,null,2,0]]}," STACKS
+		"[[null,0],[0,1]]},"
+		"\"stringTable\":[\"main (in exe)\",\"libx.so+0x100 (in libx.so)\"]}");
 	free(text);
 	profile_summary_clear(&summary);
 }
 
 static void libs(void **state)
 {
-	struct profile_summary summary = { 0 };
+	struct profile_summary summary = {0};
 	char *text = document(true, &summary), *at, expected[256];
 
 	assert_contains(text, "{\"start\":139637976727552,\"end\":139637976793088,\"offset\":0,"
-			"\"arch\":\"" ARCH "\",\"name\":\"libx.so\",\"path\":\"/nonexistent/libx.so\","
-			"\"debugName\":\"libx.so\",\"debugPath\":\"/nonexistent/libx.so\","
-			"\"breakpadId\":\"E54D3AF274383256B9F6144F83F3F7510\","
-			"\"codeId\":\"f23a4de538745632b9f6144f83f3f751deadbeef\"}");
-	snprintf(expected, sizeof(expected), "{\"start\":%llu,\"end\":%llu,\"offset\":",
-		 (unsigned long long)self_mapping.start, (unsigned long long)self_mapping.end);
+			      "\"arch\":\"" ARCH
+			      "\",\"name\":\"libx.so\",\"path\":\"/nonexistent/libx.so\","
+			      "\"debugName\":\"libx.so\",\"debugPath\":\"/nonexistent/libx.so\","
+			      "\"breakpadId\":\"E54D3AF274383256B9F6144F83F3F7510\","
+			      "\"codeId\":\"f23a4de538745632b9f6144f83f3f751deadbeef\"}");
+	snprintf(expected, sizeof(expected),
+		 "{\"start\":%llu,\"end\":%llu,\"offset\":", (unsigned long long)self_mapping.start,
+		 (unsigned long long)self_mapping.end);
 	at = strstr(text, expected);
 	assert_non_null(at);
 	/* Sorted by address. */
-	assert_true((self_mapping.start < LIB) == (at < strstr(text, "{\"start\":139637976727552")));
+	assert_true((self_mapping.start < LIB) ==
+		    (at < strstr(text, "{\"start\":139637976727552")));
 	free(text);
 	profile_summary_clear(&summary);
 }
 
 static void other_processes(void **state)
 {
-	struct profile_summary summary = { 0 };
+	struct profile_summary summary = {0};
 	char *text = document(true, &summary);
 
 	/* Another image under the same pid; no comm; its main thread is made up. */
-	assert_contains(text, COMMON "\"shutdownTime\":950},\"libs\":[],\"threads\":["
-			"{\"name\":\"Thread <4250>\",\"processType\":\"default\",\"processName\":\"next\","
-			"\"pid\":\"4242.1\",\"tid\":4250,\"registerTime\":0,\"unregisterTime\":950,"
-			ROWS "[[1,910,0,0]]}");
+	assert_contains(
+		text, COMMON
+		"\"shutdownTime\":950},\"libs\":[],\"threads\":["
+		"{\"name\":\"Thread <4250>\",\"processType\":\"default\",\"processName\":\"next\","
+		"\"pid\":\"4242.1\",\"tid\":4250,\"registerTime\":0,\"unregisterTime\":950," ROWS
+		"[[1,910,0,0]]}");
 	assert_contains(text, "\"stringTable\":[\"(truncated: no frame pointers)\","
-			"\"[unknown] (in [unmapped])\"]},{\"name\":\"GeckoMain\","
-			"\"processType\":\"default\",\"processName\":\"next\",\"pid\":\"4242.1\",\"tid\":4242,"
-			"\"registerTime\":900,\"unregisterTime\":950," ROWS "[]}");
-	assert_contains(text, "\"processType\":\"native\",\"processName\":\"kworker/0:1\",\"pid\":77,"
-			"\"tid\":77,\"registerTime\":0,\"unregisterTime\":null," ROWS "[[0,500,0,0]]}");
+			      "\"[unknown] (in [unmapped])\"]},{\"name\":\"GeckoMain\","
+			      "\"processType\":\"default\",\"processName\":\"next\",\"pid\":\"4242."
+			      "1\",\"tid\":4242,"
+			      "\"registerTime\":900,\"unregisterTime\":950," ROWS "[]}");
+	assert_contains(text,
+			"\"processType\":\"native\",\"processName\":\"kworker/0:1\",\"pid\":77,"
+			"\"tid\":77,\"registerTime\":0,\"unregisterTime\":null," ROWS
+			"[[0,500,0,0]]}");
 	assert_null(strstr(text, "silent"));
 	free(text);
 	profile_summary_clear(&summary);
@@ -372,7 +407,7 @@ static void other_processes(void **state)
 
 static void summary_counts(void **state)
 {
-	struct profile_summary summary = { .top_count = 3 };
+	struct profile_summary summary = {.top_count = 3};
 
 	free(document(true, &summary));
 	assert_int_equal(summary.samples, 7);
@@ -399,14 +434,14 @@ static void summary_counts(void **state)
 
 static void addresses(void **state)
 {
-	struct profile_summary summary = { 0 };
+	struct profile_summary summary = {0};
 	char *text = document(false, &summary);
 
 	assert_contains(text, "\"presymbolicated\":false");
 	/* Return addresses as they are, no truncated root. */
 	assert_contains(text, STACKS "[[null,0],[0,1],[1,2],[2,3]]},"
-			"\"stringTable\":[\"0x7f0000000100\",\"0x7f0000000201\","
-			"\"0xffffffff81001000\",\"0xffffffff81000010\"]}");
+				     "\"stringTable\":[\"0x7f0000000100\",\"0x7f0000000201\","
+				     "\"0xffffffff81001000\",\"0xffffffff81000010\"]}");
 	assert_contains(text, "\"breakpadId\":\"E54D3AF274383256B9F6144F83F3F7510\"");
 	assert_int_equal(summary.samples, 7);
 	assert_int_equal(summary.user_stacks, 0);
@@ -418,10 +453,10 @@ static void addresses(void **state)
 /* Nothing was sampled: who was asked for is there nevertheless. */
 static void no_samples(void **state)
 {
-	const struct gb_task task = { .tgid = 5, .tid = 5 };
+	const struct gb_task task = {.tgid = 5, .tid = 5};
 	struct processes *empty;
-	struct profile_input input = { .facts = &facts };
-	struct profile_summary summary = { .top_count = 5 };
+	struct profile_input input = {.facts = &facts};
+	struct profile_summary summary = {.top_count = 5};
 	struct thread *thread;
 	char *text;
 
@@ -431,12 +466,16 @@ static void no_samples(void **state)
 	assert_int_equal(summary.processes, 0);
 	profile_summary_clear(&summary);
 	assert_int_equal(processes_thread(empty, &task, &thread), 0);
-	thread->process->died_ns = 1;
+	thread->process->died_ns = 1500 * MS;
+	thread->cpu_first_ns = 5 * MS;
+	thread->cpu_last_ns = 9 * MS;
 	assert_int_equal(write_profile(&input, &summary), 0);
 	assert_int_equal(summary.processes, 1);
 	assert_int_equal(summary.top_count, 0);
 	assert_int_equal(fd_read_file(PATH, &text, NULL), 0);
 	assert_contains(text, "\"threads\":[{\"name\":\"GeckoMain\"");
+	/* The CPU time that it used nevertheless. */
+	assert_contains(text, ROWS "[[null,0,0,0],[null,500,0,4000000]]}");
 	free(text);
 	unlink(PATH);
 	processes_close(empty);
@@ -445,10 +484,10 @@ static void no_samples(void **state)
 /* A sample of a thread that the process does not have. */
 static void unknown_thread(void **state)
 {
-	const struct gb_task task = { .tgid = 5, .tid = 5 };
-	const struct sample_entry entry = { .thread = 3, .time_ns = START };
-	struct profile_input input = { .facts = &facts };
-	struct profile_summary summary = { .top_count = 5 };
+	const struct gb_task task = {.tgid = 5, .tid = 5};
+	const struct sample_entry entry = {.thread = 3, .time_ns = START};
+	struct profile_input input = {.facts = &facts};
+	struct profile_summary summary = {.top_count = 5};
 	struct thread *thread;
 
 	assert_int_equal(processes_open(&input.processes), 0);
@@ -471,9 +510,9 @@ static bool is_cancelled(void *context)
 
 static void cancelled(void **state)
 {
-	const struct output_options options = { is_cancelled, NULL, -1, -1 };
-	struct profile_input input = { .facts = &facts, .processes = processes };
-	struct profile_summary summary = { 0 };
+	const struct output_options options = {is_cancelled, NULL, -1, -1};
+	struct profile_input input = {.facts = &facts, .processes = processes};
+	struct profile_summary summary = {0};
 	struct output *output;
 	int err;
 
@@ -488,8 +527,8 @@ static void cancelled(void **state)
 
 static int attempt(void *context)
 {
-	struct profile_input input = { .facts = &facts, .processes = processes, .kernel = kernel };
-	struct profile_summary summary = { .top_count = 3 };
+	struct profile_input input = {.facts = &facts, .processes = processes, .kernel = kernel};
+	struct profile_summary summary = {.top_count = 3};
 	int err = 0;
 
 	if (context)
@@ -505,7 +544,9 @@ static int attempt(void *context)
 	return err;
 }
 
-/* With symbols some allocations may fail without harm: a table that stays larger than it need be. */
+/*
+ * With symbols some allocations may fail without harm: a table that stays larger than it need be.
+ */
 static void failing_allocations(void **state)
 {
 	size_t n, failed = 0;
@@ -527,16 +568,11 @@ static void failing_allocations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(meta),
-		cmocka_unit_test(threads_of_the_root),
-		cmocka_unit_test(libs),
-		cmocka_unit_test(other_processes),
-		cmocka_unit_test(summary_counts),
-		cmocka_unit_test(addresses),
-		cmocka_unit_test(no_samples),
-		cmocka_unit_test(unknown_thread),
-		cmocka_unit_test(cancelled),
-		cmocka_unit_test(failing_allocations),
+		cmocka_unit_test(meta),           cmocka_unit_test(threads_of_the_root),
+		cmocka_unit_test(libs),           cmocka_unit_test(other_processes),
+		cmocka_unit_test(summary_counts), cmocka_unit_test(addresses),
+		cmocka_unit_test(no_samples),     cmocka_unit_test(unknown_thread),
+		cmocka_unit_test(cancelled),      cmocka_unit_test(failing_allocations),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

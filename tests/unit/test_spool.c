@@ -59,8 +59,8 @@ static int append(struct spool *spool, unsigned int number, size_t size)
 
 static int read_back(struct spool *spool, unsigned int number)
 {
-	struct reader reader = { .spool = number };
-	const struct json_sink sink = { check_bytes, &reader };
+	struct reader reader = {.spool = number};
+	const struct json_sink sink = {check_bytes, &reader};
 	struct json *json;
 	int err = json_open(&json, &sink);
 
@@ -92,7 +92,7 @@ static int fill(struct spool **spools, unsigned int rounds)
 
 static int write_and_read(size_t bound_bytes, unsigned int rounds, uint64_t *spilled)
 {
-	struct spool *spools[SPOOLS] = { NULL };
+	struct spool *spools[SPOOLS] = {NULL};
 	struct spool_pool *pool = NULL;
 	unsigned int i;
 	int err = spool_pool_open(&pool, bound_bytes);
@@ -121,7 +121,7 @@ static void stays_in_memory(void **state)
 
 static void spills_and_keeps_order(void **state)
 {
-	static const size_t bounds[] = { 1, 1024, 5000, 64 * 1024, 300000 };
+	static const size_t bounds[] = {1, 1024, 5000, 64 * 1024, 300000};
 	uint64_t spilled, last = UINT64_MAX;
 	size_t i;
 
@@ -241,14 +241,10 @@ static void failing_allocations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stays_in_memory),
-		cmocka_unit_test(spills_and_keeps_order),
-		cmocka_unit_test(empty_and_null),
-		cmocka_unit_test(pool_is_used_again),
-		cmocka_unit_test(too_much_at_once),
-		cmocka_unit_test(no_place_for_the_file),
-		cmocka_unit_test(file_has_no_name),
-		cmocka_unit_test(failing_allocations),
+		cmocka_unit_test(stays_in_memory),  cmocka_unit_test(spills_and_keeps_order),
+		cmocka_unit_test(empty_and_null),   cmocka_unit_test(pool_is_used_again),
+		cmocka_unit_test(too_much_at_once), cmocka_unit_test(no_place_for_the_file),
+		cmocka_unit_test(file_has_no_name), cmocka_unit_test(failing_allocations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

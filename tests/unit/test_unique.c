@@ -23,7 +23,7 @@ static uint64_t key_of(uint32_t i)
 
 static void numbers_are_dense(void **state)
 {
-	struct unique_table table = { 0 };
+	struct unique_table table = {0};
 	uint32_t i, id, round;
 
 	for (round = 0; round < 2; round++) {
@@ -46,8 +46,8 @@ static void numbers_are_dense(void **state)
 
 static void extreme_keys(void **state)
 {
-	static const uint64_t keys[] = { 0, UINT64_MAX, 1ULL << 63, 1, UINT32_MAX, 1ULL << 32 };
-	struct unique_table table = { 0 };
+	static const uint64_t keys[] = {0, UINT64_MAX, 1ULL << 63, 1, UINT32_MAX, 1ULL << 32};
+	struct unique_table table = {0};
 	uint32_t i, id;
 
 	for (i = 0; i < 6; i++) {
@@ -60,7 +60,7 @@ static void extreme_keys(void **state)
 
 static void reset_forgets(void **state)
 {
-	struct unique_table table = { 0 };
+	struct unique_table table = {0};
 	uint32_t id;
 
 	unique_reset(&table);
@@ -75,10 +75,13 @@ static void reset_forgets(void **state)
 	unique_clear(&table);
 }
 
-/* A stack is added after its prefix, so its prefix has a smaller number, also when stacks are met again. */
+/*
+ * A stack is added after its prefix, so its prefix has a smaller number, also when stacks are met
+ * again.
+ */
 static void parents_precede_children(void **state)
 {
-	struct unique_table table = { 0 };
+	struct unique_table table = {0};
 	uint32_t leaf, depth, seed = 1;
 
 	for (leaf = 0; leaf < 500; leaf++) {
@@ -86,7 +89,8 @@ static void parents_precede_children(void **state)
 
 		for (depth = 0; depth < 20; depth++) {
 			seed = seed * 1664525 + 1013904223;
-			assert_int_equal(unique_add(&table, (uint64_t)stack << 32 | seed >> 30, &stack), 0);
+			assert_int_equal(
+				unique_add(&table, (uint64_t)stack << 32 | seed >> 30, &stack), 0);
 		}
 	}
 	for (leaf = 0; leaf < table.count; leaf++) {
@@ -100,7 +104,7 @@ static void parents_precede_children(void **state)
 
 static void a_failed_add_changes_nothing(void **state)
 {
-	struct unique_table table = { 0 };
+	struct unique_table table = {0};
 	uint32_t i, id, failures = 0;
 	size_t n;
 
@@ -129,7 +133,7 @@ static void a_failed_add_changes_nothing(void **state)
 
 static void stack_map_by_epoch(void **state)
 {
-	struct stack_map map = { .epoch = 1 };
+	struct stack_map map = {.epoch = 1};
 
 	assert_int_equal(stack_map_get(&map, 0, false), STACK_MAP_NONE);
 	assert_int_equal(stack_map_put(&map, 3000, true, 7), 0);
@@ -155,7 +159,7 @@ static void stack_map_by_epoch(void **state)
 /* Epoch 0 is like any other: a new page is empty in it too. */
 static int fill_map(void *context)
 {
-	struct stack_map map = { 0 };
+	struct stack_map map = {0};
 	int err = stack_map_put(&map, 5, true, 50);
 
 	if (!err)

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * frames.c - see frames.h.
+ *
+ * A location is made once for each address and era (address_cache), and is one for each text and
+ * category (keys).
+ */
 #include "gecko/frames.h"
 
 #include <errno.h>
@@ -125,7 +131,10 @@ void frames_seek(struct frames *frames, uint64_t time_ns)
 		return;
 	era_end_ns = address_space_era_end(&frames->source.process->space, time_ns);
 	if (era_end_ns == frames->era_end_ns) {
-		/* Samples of several CPUs come a little out of order: the same era, met further back. */
+		/*
+		 * Samples of several CPUs come a little out of order: the same era, met further
+		 * back.
+		 */
 		if (time_ns < frames->era_from_ns)
 			frames->era_from_ns = time_ns;
 		return;
@@ -158,7 +167,7 @@ static int add_location(struct frames *frames, enum frame_category category, boo
 		return err;
 	if (key == frames->locations.count)
 		frames->locations.items[frames->locations.count++] =
-			(struct location){ text, (uint8_t)category, is_entry };
+			(struct location){text, (uint8_t)category, is_entry};
 	*id = key;
 	return 0;
 }
@@ -186,8 +195,8 @@ static int label_code(struct frames *frames, const struct mapping *mapping, uint
 
 static int label_user(struct frames *frames, uint64_t address, bool *is_entry)
 {
-	const struct mapping *mapping = address_space_find(&frames->source.process->space, address,
-							   frames->now_ns);
+	const struct mapping *mapping =
+		address_space_find(&frames->source.process->space, address, frames->now_ns);
 	uint32_t number;
 	int err;
 
@@ -224,14 +233,18 @@ static int label_kernel_code(struct frames *frames, uint64_t address)
 static int make_location(struct frames *frames, uint64_t address, bool is_kernel, uint32_t *id)
 {
 	bool is_entry = false;
-	int err = is_kernel ? label_kernel_code(frames, address) :
-			      label_user(frames, address, &is_entry);
+	int err = is_kernel ? label_kernel_code(frames, address)
+			    : label_user(frames, address, &is_entry);
 
-	return err ? err :
-		     add_location(frames, is_kernel ? CATEGORY_KERNEL : CATEGORY_USER, is_entry, id);
+	return err ? err
+		   : add_location(frames, is_kernel ? CATEGORY_KERNEL : CATEGORY_USER, is_entry,
+				  id);
 }
 
-/* An address is entered into the cache after its location is known, so that a failure leaves no trace. */
+/*
+ * An address is entered into the cache after its location is known, so that a failure leaves no
+ * trace.
+ */
 static int fill_cache(struct frames *frames, struct address_cache *cache, uint64_t address,
 		      bool is_kernel, uint32_t *id)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * frames.h - from the nodes of a process's buffer to locations: what a frame is called, and its category.
+ * frames.h - from the nodes of a process's buffer to locations: what a frame is called, and its
+ * category.
  *
  *   node (pc, prefix)  ──leaf or caller?──>  address  ──address space, symbols──>  location
  *
- * A caller's pc is where it goes on after the call. The call itself is before that, and it may be the function's last
- * instruction: so callers are looked up at pc - 1, leaves at pc. Locations are cached by address as long as the era of the
- * address space lasts.
+ * A caller's pc is where it goes on after the call. The call itself is before that, and it may be
+ * the function's last instruction: so callers are looked up at pc - 1, leaves at pc. Locations
+ * are cached by address as long as the era of the address space lasts.
  */
 #ifndef GECKOBPF_GECKO_FRAMES_H
 #define GECKOBPF_GECKO_FRAMES_H
@@ -55,7 +56,10 @@ void frames_close(struct frames *frames);
 
 /* Forgets all nodes. */
 void frames_restart(struct frames *frames);
-/* Adds node number `node`. 0, -ENOMEM, -EBADMSG: not the next number, or its prefix is not before it. */
+/*
+ * Adds node number `node`. 0, -ENOMEM, -EBADMSG: not the next number, or its prefix is not before
+ * it.
+ */
 int frames_add_node(struct frames *frames, uint32_t node, const struct frame_node *content);
 /* NULL: there is no such node. */
 const struct frame_node *frames_node(const struct frames *frames, uint32_t node);

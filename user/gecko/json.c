@@ -2,7 +2,8 @@
 /*
  * json.c - text gathers in a buffer and goes to the sink in large pieces.
  *
- * One bit of state is enough for commas: whether a value has just ended. A key and an opening bracket clear it.
+ * One bit of state is enough for commas: whether a value has just ended. A key and an opening
+ * bracket clear it.
  */
 #include "gecko/json.h"
 
@@ -60,7 +61,10 @@ int json_error(const struct json *json)
 	return json->error;
 }
 
-/* At least `size` bytes (far fewer than the buffer has) at the end of the text; `used` is the caller's to move. */
+/*
+ * At least `size` bytes (far fewer than the buffer has) at the end of the text; `used` is the
+ * caller's to move.
+ */
 static char *room(struct json *json, size_t size)
 {
 	if (JSON_BUFFER_BYTES - json->used < size)
@@ -158,7 +162,7 @@ static const char *short_escape(unsigned char c)
 static void put_escape(struct json *json, unsigned char c)
 {
 	const char *known = short_escape(c);
-	char text[6] = { '\\', 'u', '0', '0', "01"[c >> 4 & 1], "0123456789abcdef"[c & 15] };
+	char text[6] = {'\\', 'u', '0', '0', "01"[c >> 4 & 1], "0123456789abcdef"[c & 15]};
 
 	if (known)
 		put_bytes(json, known, 2);
@@ -167,8 +171,9 @@ static void put_escape(struct json *json, unsigned char c)
 }
 
 /*
- * How a sequence that starts with `lead` goes on: bytes in all, and the range of its second byte, which is where overlong
- * forms (E0, F0), surrogates (ED) and what is above U+10FFFF (F4) are refused. Returns 0: no sequence starts so.
+ * How a sequence that starts with `lead` goes on: bytes in all, and the range of its second byte,
+ * which is where overlong forms (E0, F0), surrogates (ED) and what is above U+10FFFF (F4) are
+ * refused. Returns 0: no sequence starts so.
  */
 static size_t sequence_bytes(unsigned char lead, unsigned char *low, unsigned char *high)
 {
@@ -179,7 +184,10 @@ static size_t sequence_bytes(unsigned char lead, unsigned char *low, unsigned ch
 	return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
-/* Writes one sequence, or U+FFFD for as much of it as is there. Returns the bytes consumed, at least 1. */
+/*
+ * Writes one sequence, or U+FFFD for as much of it as is there. Returns the bytes consumed, at
+ * least 1.
+ */
 static size_t put_sequence(struct json *json, const unsigned char *in, size_t length)
 {
 	unsigned char low, high;
@@ -272,7 +280,10 @@ void json_double(struct json *json, double value)
 		json_null(json);
 		return;
 	}
-	/* Thousandths are to a unit what nanoseconds are to a microsecond: borrow the time's exact text. */
+	/*
+	 * Thousandths are to a unit what nanoseconds are to a microsecond: borrow the time's
+	 * exact text.
+	 */
 	json_time_ms(json, (int64_t)(value * 1000 + (value < 0 ? -0.5 : 0.5)) * 1000);
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * json.h - writes JSON as it goes: commas and escapes are its business, the order of calls is the caller's.
+ * json.h - writes JSON as it goes: commas and escapes are its business, the order of calls is the
+ * caller's.
  *
- * What comes out is valid UTF-8 whatever bytes go in. The first error of the sink sticks: later calls do nothing.
+ * What comes out is valid UTF-8 whatever bytes go in. The first error of the sink sticks: later
+ * calls do nothing.
  */
 #ifndef GECKOBPF_GECKO_JSON_H
 #define GECKOBPF_GECKO_JSON_H
@@ -33,7 +35,10 @@ void json_array_begin(struct json *json);
 void json_array_end(struct json *json);
 void json_key(struct json *json, const char *key);
 
-/* Values. Text is any bytes: what is not UTF-8 becomes U+FFFD, one for each maximal part of a broken sequence. */
+/*
+ * Values. Text is any bytes: what is not UTF-8 becomes U+FFFD, one for each maximal part of a
+ * broken sequence.
+ */
 void json_string(struct json *json, const char *text);
 void json_string_bytes(struct json *json, const char *text, size_t length);
 void json_u64(struct json *json, uint64_t value);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* label.c - see label.h. Bytes that would end the pattern the front-end matches are replaced. */
 #include "gecko/label.h"
 
 #include <errno.h>
@@ -113,13 +114,14 @@ int label_address(struct label *label, uint64_t address)
 bool label_is_entry(const char *name)
 {
 	static const char *const exact[] = {
-		"_start",     "_start_c",     "__libc_start_call_main", "clone",
-		"clone3",     "_clone",	      "_clone3",		"__clone",
-		"__clone3",   "start_thread", "thread_start",		"main",
+		"_start",         "_start_c",     "__libc_start_call_main",
+		"clone",          "clone3",       "_clone",
+		"_clone3",        "__clone",      "__clone3",
+		"start_thread",   "thread_start", "main",
 		"_dl_start_user", "_dl_start",
 	};
-	static const char *const prefixes[] = { "__libc_start_main", "runtime.goexit", "runtime.mstart",
-						"runtime.rt0_go", "_rt0_" };
+	static const char *const prefixes[] = {"__libc_start_main", "runtime.goexit",
+					       "runtime.mstart", "runtime.rt0_go", "_rt0_"};
 	size_t length = strcspn(name, "@"), i;
 
 	for (i = 0; i < sizeof(exact) / sizeof(*exact); i++) {

@@ -2,8 +2,9 @@
 /*
  * label.h - the text of a frame's location, such that the front-end reads it as what it is.
  *
- * "name (in lib)" is a native function. The lib must not contain ')'; a text that begins with "0x" is taken for an address,
- * one that ends in ":<digits>" for JavaScript. So nothing but an address begins with 0x, and all else ends in ')'.
+ * "name (in lib)" is a native function. The lib must not contain ')'; a text that begins with
+ * "0x" is taken for an address, one that ends in ":<digits>" for JavaScript. So nothing but an
+ * address begins with 0x, and all else ends in ')'.
  */
 #ifndef GECKOBPF_GECKO_LABEL_H
 #define GECKOBPF_GECKO_LABEL_H
@@ -20,7 +21,10 @@ struct label {
 
 void label_clear(struct label *label);
 
-/* Each sets the whole text. 0 or -ENOMEM. `path`: the last part of it is the lib's name; NULL or "": [anon]. */
+/*
+ * Each sets the whole text. 0 or -ENOMEM. `path`: the last part of it is the lib's name; NULL or
+ * "": [anon].
+ */
 int label_function(struct label *label, const char *name, const char *path);
 int label_kernel(struct label *label, const char *name, const char *module);
 /* For code of a file that no symbol covers: "lib+0x1a2b (in lib)". */

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libs.c - see libs.h.
+ *
+ * What was mapped at the end is found by looking at each place where it can change: the starts
+ * and ends of all mappings. Between two of them an address space is one mapping, or a hole.
+ */
 #include "gecko/libs.h"
 
 #include <elf.h>
@@ -81,7 +87,7 @@ static int make_item(struct libs *libs, size_t number)
 	if (err)
 		return err;
 	while (libs->count <= number)
-		libs->items[libs->count++] = (struct lib){ 0 };
+		libs->items[libs->count++] = (struct lib){0};
 	return 0;
 }
 
@@ -112,7 +118,7 @@ static int file_source(const struct object *object, struct lib *lib, struct symb
 
 int libs_file(struct libs *libs, const struct object *object, struct symbol_file **out)
 {
-	struct symbol_source source = { .path = object->path, .fd = -1 };
+	struct symbol_source source = {.path = object->path, .fd = -1};
 	struct lib *lib;
 	int err = object->kind == OBJECT_ANONYMOUS ? -ENOENT : make_item(libs, object->number);
 
@@ -169,7 +175,7 @@ static int collect_points(struct points *points, const struct address_space *spa
 static void write_hex(struct json *json, const char *key, const struct build_id *id, bool is_guid)
 {
 	/* A GUID's first three numbers are stored low byte first. */
-	static const uint8_t order[16] = { 3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15 };
+	static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
 	const char *digits = is_guid ? "0123456789ABCDEF" : "0123456789abcdef";
 	char text[2 * BUILD_ID_MAX_BYTES + 2];
 	size_t count = is_guid ? sizeof(order) : id->size, i, length = 0;
@@ -198,7 +204,10 @@ static struct build_id build_id_of(const struct object *object, struct symbol_fi
 	return id;
 }
 
-/* The relative address of what is mapped from `offset` of the file; the offset itself if the file does not tell. */
+/*
+ * The relative address of what is mapped from `offset` of the file; the offset itself if the file
+ * does not tell.
+ */
 static int relative_address(struct symbol_file *file, uint64_t offset, uint64_t *relative)
 {
 	uint64_t address = 0, base = 0;
@@ -253,11 +262,11 @@ static int write_range(struct libs *libs, const struct mapping *mapping, uint64_
 	return write_lib(libs, mapping, start, end, json);
 }
 
-int libs_write(struct libs *libs, const struct address_space *space, const struct unique_table *used,
-	       struct json *json)
+int libs_write(struct libs *libs, const struct address_space *space,
+	       const struct unique_table *used, struct json *json)
 {
 	const struct mapping *current = NULL, *next;
-	struct points points = { 0 };
+	struct points points = {0};
 	uint64_t start = 0;
 	size_t i;
 	int err = collect_points(&points, space);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libs.h - the files behind the mappings: one symbol_file for each object, and the libs of a process.
+ * libs.h - the files behind the mappings: one symbol_file for each object, and the libs of a
+ * process.
  *
  *   start          the lib's entry covers the addresses [start, end)
  *   start - offset the lib's base: where its lowest page would be
@@ -17,7 +18,10 @@ struct symbol_file;
 struct symbolizer;
 struct unique_table;
 
-/* `symbolizer` is borrowed; NULL: one of its own, which reads headers and build ids only. 0 or -ENOMEM. */
+/*
+ * `symbolizer` is borrowed; NULL: one of its own, which reads headers and build ids only. 0 or
+ * -ENOMEM.
+ */
 int libs_open(struct libs **out, struct symbolizer *symbolizer);
 /* The symbolizer is not asked about the files any more. NULL is fine. */
 void libs_close(struct libs *libs);
@@ -26,10 +30,10 @@ void libs_close(struct libs *libs);
 int libs_file(struct libs *libs, const struct object *object, struct symbol_file **out);
 
 /*
- * Writes the array of libs, sorted by start, none overlapping: what was mapped at the end. `used` holds the numbers of
- * the objects to list. 0 or -ENOMEM.
+ * Writes the array of libs, sorted by start, none overlapping: what was mapped at the end. `used`
+ * holds the numbers of the objects to list. 0 or -ENOMEM.
  */
-int libs_write(struct libs *libs, const struct address_space *space, const struct unique_table *used,
-	       struct json *json);
+int libs_write(struct libs *libs, const struct address_space *space,
+	       const struct unique_table *used, struct json *json);
 
 #endif

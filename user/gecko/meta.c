@@ -2,7 +2,8 @@
 /*
  * meta.c - all processes share one start time, so the front-end shifts none of them.
  *
- * The front-end takes digits at the end of `misc` for the version of what was profiled: it has none.
+ * The front-end takes digits at the end of `misc` for the version of what was profiled: it has
+ * none.
  */
 #include "gecko/meta.h"
 
@@ -12,7 +13,10 @@
 
 #define FORMAT_VERSION 36
 
-/* In the order of enum frame_category. The first grey one is where rows without a stack are drawn. */
+/*
+ * In the order of enum frame_category. The first grey one is where rows without a stack are
+ * drawn.
+ */
 #define CATEGORIES                                                                                 \
 	"[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"                  \
 	"{\"name\":\"Idle\",\"color\":\"transparent\",\"subcategories\":[\"Other\"]},"             \

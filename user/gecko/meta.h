@@ -9,7 +9,9 @@ struct json;
 struct process;
 struct profile_facts;
 
-/* The value of the profile's "meta". `presymbolicated`: the front-end shall not look for symbols. */
+/*
+ * The value of the profile's "meta". `presymbolicated`: the front-end shall not look for symbols.
+ */
 void meta_write(struct json *json, const struct profile_facts *facts, bool presymbolicated);
 
 /* The value of the "meta" of an entry of processes[]. */

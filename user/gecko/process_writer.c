@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * process_writer.c - reads the buffer of one process into thread streams, then writes them one
+ * after the other.
+ *
+ * Streams are made when a thread's first sample comes; threads without samples get theirs, and
+ * its baseline, at the end.
+ */
 #include "gecko/process_writer.h"
 
 #include <errno.h>
@@ -82,7 +89,7 @@ static int on_restart(void *context)
 static int on_node(void *context, uint32_t number, uint32_t prefix, uint64_t pc, bool is_kernel)
 {
 	struct process_writer *writer = context;
-	const struct frame_node node = { .pc = pc, .prefix = prefix, .is_kernel = is_kernel };
+	const struct frame_node node = {.pc = pc, .prefix = prefix, .is_kernel = is_kernel};
 
 	return frames_add_node(writer->frames, number, &node);
 }
@@ -124,7 +131,8 @@ static int read_buffer(struct process_writer *writer)
 
 /* ---- counting -------------------------------------------------------------------------- */
 
-static int count_self(struct process_writer *writer, const struct thread_stream *stream, size_t stack)
+static int count_self(struct process_writer *writer, const struct thread_stream *stream,
+		      size_t stack)
 {
 	uint64_t location = stream->frames.keys[(uint32_t)stream->stacks.keys[stack]];
 	uint32_t text = frames_location(writer->frames, (uint32_t)location)->text;
@@ -166,7 +174,9 @@ static uint64_t since_start(const struct process_writer *writer, uint64_t time_n
 	return time_ns > writer->source.start_ns ? time_ns - writer->source.start_ns : 0;
 }
 
-/* An image that was not the first under its pid needs another: the front-end would merge the two. */
+/*
+ * An image that was not the first under its pid needs another: the front-end would merge the two.
+ */
 static void write_pid(struct json *json, const struct process *process)
 {
 	char text[32];
@@ -195,7 +205,10 @@ static void write_thread_name(struct json *json, const struct thread *thread)
 	}
 }
 
-/* Where the arguments after the first `count` begin to be too many. Arguments are joined by blanks. */
+/*
+ * Where the arguments after the first `count` begin to be too many. Arguments are joined by
+ * blanks.
+ */
 static size_t arguments_length(const char *arguments, size_t count)
 {
 	size_t length = 0;
@@ -261,7 +274,10 @@ static int write_thread(struct process_writer *writer, struct thread_stream *str
 	return err ? err : count_thread(writer, stream);
 }
 
-/* A process whose main thread was never met gets one: without it the front-end does not show the process as one. */
+/*
+ * A process whose main thread was never met gets one: without it the front-end does not show the
+ * process as one.
+ */
 static int write_main_thread(struct process_writer *writer)
 {
 	const struct thread thread = {
@@ -314,8 +330,8 @@ static int write_entry(struct process_writer *writer)
 	json_key(json, "meta");
 	meta_write_process(json, writer->pass->input->facts, writer->process);
 	json_key(json, "libs");
-	err = libs_write(writer->pass->libs, &writer->process->space, frames_objects(writer->frames),
-			 json);
+	err = libs_write(writer->pass->libs, &writer->process->space,
+			 frames_objects(writer->frames), json);
 	json_key(json, "threads");
 	json_array_begin(json);
 	if (!err)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* process_writer.h - one program image: its buffer is read once, then it becomes an entry of processes[]. */
+/*
+ * process_writer.h - one program image: its buffer is read once, then it becomes an entry of
+ * processes[].
+ */
 #ifndef GECKOBPF_GECKO_PROCESS_WRITER_H
 #define GECKOBPF_GECKO_PROCESS_WRITER_H
 
@@ -26,8 +29,8 @@ struct profile_pass {
 };
 
 /*
- * Writes the process, if it has samples or `keep_empty`. 0, -ENOMEM, -EBADMSG (the buffer makes no sense), json's
- * error, -errno of the spool.
+ * Writes the process, if it has samples or `keep_empty`. 0, -ENOMEM, -EBADMSG (the buffer makes
+ * no sense), json's error, -errno of the spool.
  */
 int process_write(struct profile_pass *pass, struct process *process, bool keep_empty);
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * profile.c - the document around the processes.
+ *
+ *   { meta, libs: [], threads: [], ..., processes: [ one a program image ], profilingLog }
+ */
 #include "gecko/profile.h"
 
 #include <errno.h>
@@ -35,7 +40,7 @@ static void close_pass(struct profile_pass *pass)
 static int open_pass(struct profile_pass *pass, const struct profile_input *input,
 		     struct output *output)
 {
-	const struct json_sink sink = { write_to_output, output };
+	const struct json_sink sink = {write_to_output, output};
 	int err;
 
 	memset(pass, 0, sizeof(*pass));

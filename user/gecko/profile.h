@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * profile.h - a recording becomes a Gecko profile, version 36, in one pass over each process's buffer.
+ * profile.h - a recording becomes a Gecko profile, version 36, in one pass over each process's
+ * buffer.
  *
  *   profile_write ── for each process: thread_stream per thread <── profile_buffer_read
  *        │                 rows as JSON in a spool, unique strings/frames/stacks in dense tables
  *        └──> json ──> output
  *
- * Memory holds one process's tables and a bounded part of its rows; it does not grow with the size of the JSON.
+ * Memory holds one process's tables and a bounded part of its rows; it does not grow with the
+ * size of the JSON.
  */
 #ifndef GECKOBPF_GECKO_PROFILE_H
 #define GECKOBPF_GECKO_PROFILE_H
@@ -27,7 +29,10 @@ struct profile_fact {
 	uint64_t value;
 };
 
-/* Everything the profile says that is not a sample. Strings are borrowed, any bytes; NULL: not known. */
+/*
+ * Everything the profile says that is not a sample. Strings are borrowed, any bytes; NULL: not
+ * known.
+ */
 struct profile_facts {
 	const char *product; /* what was profiled: the profile's title */
 	const char *version; /* geckobpf's */
@@ -40,7 +45,8 @@ struct profile_facts {
 	uint64_t interval_ns;
 	uint64_t buffer_bytes; /* the limit of the profile buffer */
 	double duration_s; /* asked for; 0: none */
-	const char *const *threads; /* configuration.threads: what was asked for ("pid:42", "*"), NULL-terminated */
+	/* configuration.threads: what was asked for ("pid:42", "*"), NULL-terminated */
+	const char *const *threads;
 	const char *const *features; /* configuration.features, NULL-terminated */
 	const struct profile_fact *log; /* counters and provenance for profilingLog */
 	size_t log_count;
@@ -64,16 +70,17 @@ struct profile_summary {
 	uint64_t samples; /* rows with a stack */
 	uint64_t threads; /* threads with at least one sample */
 	uint64_t processes;
-	uint64_t user_stacks; /* samples that have a user stack */
-	uint64_t complete_stacks; /* of these, stacks whose root is a known entry of a process or thread */
+	uint64_t user_stacks; /* samples that have a user stack; 0 without a symbolizer */
+	uint64_t complete_stacks; /* of these, those that start at a known entry of a thread */
 	uint64_t unsymbolized; /* distinct addresses without a name */
 	struct profile_function *top; /* the hottest functions by self samples, hottest first */
 	size_t top_count;
 };
 
 /*
- * Writes the whole profile to `output` (which the caller commits). `summary->top_count` asks for that many hottest functions
- * at most. 0, the output's error, -ENOMEM, -EBADMSG (the buffer cannot be read).
+ * Writes the whole profile to `output` (which the caller commits). `summary->top_count` asks for
+ * that many hottest functions at most. 0, the output's error, -ENOMEM, -EBADMSG (the buffer
+ * cannot be read).
  */
 int profile_write(const struct profile_input *input, struct output *output,
 		  struct profile_summary *summary);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * spool.c - chunks double from 1 KiB to 64 KiB, so that many small spools take little and a large one few chunks.
+ * spool.c - chunks double from 1 KiB to 64 KiB, so that many small spools take little and a large
+ * one few chunks.
  *
- * A spill empties all spools of the pool, also their half-full chunks: then the bound holds however many there are.
+ * A spill empties all spools of the pool, also their half-full chunks: then the bound holds
+ * however many there are.
  */
 #include "gecko/spool.h"
 
@@ -105,7 +107,10 @@ static void drop_chunks(struct spool *spool)
 	spool->last = NULL;
 }
 
-/* Nobody needs what is in the file: start it over, so that it does not grow with the number of processes. */
+/*
+ * Nobody needs what is in the file: start it over, so that it does not grow with the number of
+ * processes.
+ */
 static void rewind_file(struct spool_pool *pool)
 {
 	if (pool->fd < 0 || !pool->file_end)
@@ -163,7 +168,7 @@ static int open_file(struct spool_pool *pool)
 static int spill_one(struct spool *spool)
 {
 	struct spool_pool *pool = spool->pool;
-	struct spool_segment segment = { .offset = pool->file_end };
+	struct spool_segment segment = {.offset = pool->file_end};
 	const struct spool_chunk *chunk;
 	int err = ARRAY_ROOM(&spool->segments);
 

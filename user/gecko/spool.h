@@ -2,10 +2,11 @@
 /*
  * spool.h - a byte sequence that grows until it is read once, in memory as long as there is room.
  *
- * Spools of one pool share a bound. Who grows past it sends what all of them hold to one unlinked temporary file:
+ * Spools of one pool share a bound. Who grows past it sends what all of them hold to one unlinked
+ * temporary file:
  *
- *   spool A  [file 0..4k)[file 9k..12k) | chunk chunk         each spool: its pieces in the file, oldest first,
- *   spool B  [file 4k..9k)              | chunk               then its chunks in memory
+ *   spool A  [file 0..4k)[file 9k..12k) | chunk chunk    each: its pieces in the file, oldest first,
+ *   spool B  [file 4k..9k)              | chunk          then its chunks in memory
  *
  * Errors stick to the pool: after one, every call on its spools returns it.
  */
@@ -21,7 +22,10 @@ struct json;
 struct spool;
 struct spool_pool;
 
-/* `bound_bytes`: how much memory the bytes of all spools may take; 0: SPOOL_MEMORY_BYTES. 0 or -ENOMEM. */
+/*
+ * `bound_bytes`: how much memory the bytes of all spools may take; 0: SPOOL_MEMORY_BYTES. 0 or
+ * -ENOMEM.
+ */
 int spool_pool_open(struct spool_pool **out, size_t bound_bytes);
 /* All its spools are closed before. NULL is fine. */
 void spool_pool_close(struct spool_pool *pool);
@@ -33,8 +37,8 @@ int spool_open(struct spool **out, struct spool_pool *pool);
 void spool_close(struct spool *spool);
 
 /*
- * Room for `size` bytes (at most 1024) at the end, NULL on error. What was written there becomes part of the sequence with
- * spool_advance(), of which `size` is the upper limit.
+ * Room for `size` bytes (at most 1024) at the end, NULL on error. What was written there becomes
+ * part of the sequence with spool_advance(), of which `size` is the upper limit.
  */
 char *spool_room(struct spool *spool, size_t size);
 void spool_advance(struct spool *spool, size_t size);

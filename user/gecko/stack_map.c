@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* stack_map.c - see stack_map.h. */
 #include "gecko/stack_map.h"
 
 #include <errno.h>
@@ -61,6 +62,6 @@ uint32_t stack_map_get(const struct stack_map *map, uint32_t node, bool is_leaf)
 	size_t index = (size_t)node * 2 + is_leaf, number = index / PAGE_STACKS;
 	const struct stack_page *page = number < map->count ? map->pages[number] : NULL;
 
-	return page && page->epoch == map->epoch ? page->stacks[index % PAGE_STACKS] :
-						   STACK_MAP_NONE;
+	return page && page->epoch == map->epoch ? page->stacks[index % PAGE_STACKS]
+						 : STACK_MAP_NONE;
 }

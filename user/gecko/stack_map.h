@@ -2,7 +2,8 @@
 /*
  * stack_map.h - a thread's stack number for each node that it has met, as leaf or as caller.
  *
- * Node numbers belong to the process; a thread meets few of them. So the array is in pages, made when first written to:
+ * Node numbers belong to the process; a thread meets few of them. So the array is in pages, made
+ * when first written to:
  *
  *   index = node * 2 + is_leaf      pages[index / 512] -> { epoch, stack[index % 512] }
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* tally.c - see tally.h. Sorted once, at the end. */
 #include "gecko/tally.h"
 
 #include <errno.h>
@@ -95,8 +96,7 @@ int tally_top(const struct tally *tally, struct profile_function **out, size_t *
 			return -ENOMEM;
 		for (i = 0; i < tally->count; i++)
 			top[i] = (struct profile_function){
-				intern_text(tally->names, (uint32_t)i, NULL), tally->samples[i]
-			};
+				intern_text(tally->names, (uint32_t)i, NULL), tally->samples[i]};
 		qsort(top, tally->count, sizeof(*top), compare_functions);
 		if (copy_names(top, taken)) {
 			free(top);

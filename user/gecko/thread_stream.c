@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread_stream.c - see thread_stream.h.
+ *
+ * Most samples are at a leaf that the thread has met before: one look into the stack map, one
+ * row. Otherwise the walk goes up to the first node that has a stack, and comes back down adding
+ * stacks, so that parents precede children.
+ */
 #include "gecko/thread_stream.h"
 
 #include <errno.h>
@@ -116,7 +123,7 @@ static int start_stack(struct thread_stream *stream, bool is_kernel, uint32_t lo
 		       struct stack_note *note, uint32_t *prefix)
 {
 	struct frames *frames = stream->source.frames;
-	const struct stack_note none = { 0 };
+	const struct stack_note none = {0};
 	uint32_t truncated;
 	int err;
 
@@ -132,12 +139,15 @@ static int start_stack(struct thread_stream *stream, bool is_kernel, uint32_t lo
 	return err ? err : add_stack(stream, UNIQUE_NONE, truncated, &none, prefix);
 }
 
-/* Adds a node's stack to that of its prefix, which is *stack (UNIQUE_NONE: it is a root), and makes it *stack. */
+/*
+ * Adds a node's stack to that of its prefix, which is *stack (UNIQUE_NONE: it is a root), and
+ * makes it *stack.
+ */
 static int add_node(struct thread_stream *stream, uint32_t number, bool is_leaf, uint32_t *stack)
 {
 	struct frames *frames = stream->source.frames;
 	const struct frame_node *node = frames_node(frames, number);
-	struct stack_note note = { 0 };
+	struct stack_note note = {0};
 	uint32_t location;
 	int err = frames_locate(frames, node, is_leaf, &location);
 
@@ -161,8 +171,8 @@ static int push_pending(struct thread_stream *stream, uint32_t node, bool is_lea
 }
 
 /*
- * Goes up from a leaf to the first node that has a stack, or past the root. A user frame right below the kernel's
- * is a leaf as well: it was interrupted there.
+ * Goes up from a leaf to the first node that has a stack, or past the root. A user frame right
+ * below the kernel's is a leaf as well: it was interrupted there.
  */
 static int collect_pending(struct thread_stream *stream, uint32_t node, uint32_t *stack)
 {
@@ -217,8 +227,8 @@ int thread_stream_sample(struct thread_stream *stream, const struct sample_view 
 		stream->sample_count++;
 	}
 	err = put_gap(stream, sample);
-	return err ? err :
-		     put_row(stream, stack, since_start(stream, sample->time_ns), sample->cpu_ns);
+	return err ? err
+		   : put_row(stream, stack, since_start(stream, sample->time_ns), sample->cpu_ns);
 }
 
 /* ---- opening --------------------------------------------------------------------------- */

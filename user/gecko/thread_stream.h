@@ -2,11 +2,13 @@
 /*
  * thread_stream.h - one thread's samples become rows, while its tables of frames and stacks grow.
  *
- * A row is [stack,time,0,delta]: time in ms since the recording began, delta the CPU time in ns since the row before. Rows
- * without a stack (null) count in no call tree; they are there so that the CPU graph is right:
+ * A row is [stack,time,0,delta]: time in ms since the recording began, delta the CPU time in ns
+ * since the row before. Rows without a stack (null) count in no call tree; they are there so that
+ * the CPU graph is right:
  *
  *   baseline   when the thread is first known, with the CPU time it had used by then
- *   gap        where it came back onto the CPU, if that is more than an interval after the row before: it slept until then
+ *   gap        where it came back onto the CPU, if that is more than an interval after the row
+ *              before: it slept until then
  *   closing    at its end, if it has used CPU time since its last row
  */
 #ifndef GECKOBPF_GECKO_THREAD_STREAM_H
@@ -31,7 +33,8 @@ struct thread_stream_source {
 	struct frames *frames;
 	struct spool_pool *pool;
 	uint64_t start_ns, end_ns, interval_ns;
-	bool marks_truncated; /* a stack that does not start at a known entry gets a root that says so */
+	/* A stack that does not start at a known entry gets a root that says so. */
+	bool marks_truncated;
 };
 
 /* What is known of a stack besides its frame and prefix. */
@@ -77,8 +80,8 @@ int thread_stream_sample(struct thread_stream *stream, const struct sample_view 
 int thread_stream_finish(struct thread_stream *stream);
 
 /*
- * Writes the members samples, markers, frameTable, stackTable and stringTable of an object that is open. 0, -ENOMEM,
- * -errno of the spool, or json's error.
+ * Writes the members samples, markers, frameTable, stackTable and stringTable of an object that
+ * is open. 0, -ENOMEM, -errno of the spool, or json's error.
  */
 int thread_stream_write(struct thread_stream *stream, struct json *json);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* thread_tables.c - the tables of a thread as JSON. Strings are numbered as the frames that use them are written. */
+/*
+ * thread_tables.c - the tables of a thread as JSON. Strings are numbered as the frames that use
+ * them are written.
+ */
 #include "gecko/thread_stream.h"
 
 #include "gecko/frames.h"
@@ -49,8 +52,8 @@ static int write_frames(struct thread_stream *stream, struct unique_table *strin
 
 	table_begin(json, "frameTable", FRAMES_SCHEMA);
 	for (i = 0; i < stream->frames.count && !err; i++) {
-		const struct location *location = frames_location(stream->source.frames,
-								  (uint32_t)stream->frames.keys[i]);
+		const struct location *location =
+			frames_location(stream->source.frames, (uint32_t)stream->frames.keys[i]);
 
 		err = unique_add(strings, location->text, &string);
 		json_array_begin(json);
@@ -91,8 +94,8 @@ static void write_strings(const struct thread_stream *stream, const struct uniqu
 	json_key(json, "stringTable");
 	json_array_begin(json);
 	for (i = 0; i < strings->count; i++) {
-		const char *text = frames_text(stream->source.frames, (uint32_t)strings->keys[i],
-					       &length);
+		const char *text =
+			frames_text(stream->source.frames, (uint32_t)strings->keys[i], &length);
 
 		json_string_bytes(json, text, length);
 	}
@@ -101,7 +104,7 @@ static void write_strings(const struct thread_stream *stream, const struct uniqu
 
 int thread_stream_write(struct thread_stream *stream, struct json *json)
 {
-	struct unique_table strings = { 0 };
+	struct unique_table strings = {0};
 	int err = write_samples(stream, json);
 
 	json_key_literal(json, "markers", MARKERS_TABLE);

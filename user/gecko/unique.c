@@ -24,7 +24,10 @@ void unique_reset(struct unique_table *table)
 		memset(table->slots, 0, table->slot_count * sizeof(*table->slots));
 }
 
-/* Keys are small numbers side by side, also in their upper half: the product's upper bits depend on all of them. */
+/*
+ * Keys are small numbers side by side, also in their upper half: the product's upper bits depend
+ * on all of them.
+ */
 static size_t hash(uint64_t key)
 {
 	key ^= key >> 32;
