@@ -121,23 +121,26 @@ enum gb_ra_kind {
 	GB_RA_REG = 1, /* register ra_reg: vfork keeps it there */
 };
 
-/* Registers besides RIP, RSP and RBP, as rules name them. */
+/* Registers as rules name them, in the order in which a signal frame holds them (struct sigcontext of x86-64). */
 enum gb_reg {
-	GB_REG_RAX = 0,
-	GB_REG_RBX = 1, /* also followed from frame to frame, through files whose rules have rbx_off */
-	GB_REG_RDX = 2,
-	GB_REG_RSI = 3,
-	GB_REG_RDI = 4,
-	GB_REG_R8 = 5,
-	GB_REG_R9 = 6,
-	GB_REG_R10 = 7,
-	GB_REG_R11 = 8,
-	GB_REG_R12 = 9,
-	GB_REG_R13 = 10,
-	GB_REG_R14 = 11,
-	GB_REG_R15 = 12,
-	GB_REG_RCX = 13,
-	GB_REG_COUNT
+	GB_REG_R8 = 0,
+	GB_REG_R9 = 1,
+	GB_REG_R10 = 2,
+	GB_REG_R11 = 3,
+	GB_REG_R12 = 4,
+	GB_REG_R13 = 5,
+	GB_REG_R14 = 6,
+	GB_REG_R15 = 7,
+	GB_REG_RDI = 8,
+	GB_REG_RSI = 9,
+	GB_REG_RBP = 10,
+	GB_REG_RBX = 11, /* also followed from frame to frame, through files whose rules have rbx_off */
+	GB_REG_RDX = 12,
+	GB_REG_RAX = 13,
+	GB_REG_RCX = 14,
+	GB_REG_RSP = 15,
+	GB_REG_RIP = 16, /* not in rules, which have 4 bits */
+	GB_REG_COUNT = 17
 };
 
 struct gb_unwind_rule {
