@@ -315,8 +315,8 @@ static void meta(void **state)
 		"\"baseURL\":2},\"data\":[]},\"processType\":0,\"stackwalk\":1,\"gcpoison\":0,"
 		"\"asyncstack\":0,\"debug\":0},\"libs\":[],\"threads\":[],\"pausedRanges\":[],");
 	assert_contains(text, "],\"profilingLog\":{\"geckobpf\":{\"version\":\"0.1.0\",\"lost\":0,"
-			      "\"samples\":18446744073709551615,\"rowsWithClampedTime\":1,"
-			      "\"spilledBytes\":0}}}");
+			      "\"samples\":18446744073709551615,\"rows_out_of_order\":1,"
+			      "\"bytes_spilled\":0}}}");
 	free(text);
 	profile_summary_clear(&summary);
 }

@@ -111,8 +111,8 @@ static void write_log(const struct profile_pass *pass)
 		json_key_string(json, "version", facts->version);
 	for (i = 0; i < facts->log_count; i++)
 		json_key_u64(json, facts->log[i].name, facts->log[i].value);
-	json_key_u64(json, "rowsWithClampedTime", pass->clamped_count);
-	json_key_u64(json, "spilledBytes", spool_pool_spilled(pass->pool));
+	json_key_u64(json, "rows_out_of_order", pass->clamped_count);
+	json_key_u64(json, "bytes_spilled", spool_pool_spilled(pass->pool));
 	json_object_end(json);
 	json_object_end(json);
 }
