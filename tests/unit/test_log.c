@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages, as they come out of stderr: a pipe, and a terminal with a status line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#include "alloc.h"
+
+#define CLEAR "\r\033[K"
+
+static int saved_stderr = -1;
+
+/* From here to take(), stderr goes to `fd`. */
+static void redirect(int fd)
+{
+	fflush(stderr);
+	saved_stderr = dup(STDERR_FILENO);
+	assert_true(saved_stderr >= 0);
+	assert_true(dup2(fd, STDERR_FILENO) >= 0);
+}
+
+static void restore(void)
+{
+	fflush(stderr);
+	dup2(saved_stderr, STDERR_FILENO);
+	close(saved_stderr);
+}
+
+static void say_one_of_each(void)
+{
+	log_error("e%d", 1);
+	log_warn("w%d", 2);
+	log_info("i%d", 3);
+	log_more("m%d", 4);
+	log_debug("d%d", 5);
+	log_status("s%d", 6);
+	log_status_clear();
+}
+
+/* What is said at `level` into a pipe. */
+static void capture(enum log_level level, char *text, size_t size)
+{
+	int fds[2];
+	ssize_t got;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	redirect(fds[1]);
+	log_set_level(level);
+	say_one_of_each();
+	restore();
+	close(fds[1]);
+	got = read(fds[0], text, size - 1);
+	assert_true(got >= 0);
+	text[got] = '\0';
+	close(fds[0]);
+}
+
+static void test_starts_as_info(void **state)
+{
+	assert_int_equal(log_get_level(), LOG_INFO);
+}
+
+static void test_levels(void **state)
+{
+	char text[512];
+
+	capture(LOG_ERROR, text, sizeof(text));
+	assert_string_equal(text, "geckobpf: e1\n");
+	capture(LOG_WARN, text, sizeof(text));
+	assert_string_equal(text, "geckobpf: e1\ngeckobpf: warning: w2\n");
+	capture(LOG_INFO, text, sizeof(text));
+	assert_string_equal(text, "geckobpf: e1\ngeckobpf: warning: w2\ngeckobpf: i3\n          m4\n");
+	capture(LOG_DEBUG, text, sizeof(text));
+	assert_string_equal(text, "geckobpf: e1\ngeckobpf: warning: w2\ngeckobpf: i3\n          m4\n"
+				  "geckobpf: d5\n");
+	assert_int_equal(log_get_level(), LOG_DEBUG);
+}
+
+static void open_terminal(int *ours, int *theirs)
+{
+	struct termios mode;
+
+	*ours = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(*ours >= 0);
+	assert_int_equal(grantpt(*ours), 0);
+	assert_int_equal(unlockpt(*ours), 0);
+	*theirs = open(ptsname(*ours), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(*theirs >= 0);
+	assert_int_equal(tcgetattr(*theirs, &mode), 0);
+	cfmakeraw(&mode);
+	assert_int_equal(tcsetattr(*theirs, TCSANOW, &mode), 0);
+}
+
+/* Reads from a terminal until `want` has come; what it writes is not there at once. */
+static void assert_terminal_says(int fd, const char *want)
+{
+	size_t length = strlen(want), used = 0;
+	char text[512];
+
+	while (used < length) {
+		struct pollfd ready = { .fd = fd, .events = POLLIN };
+		ssize_t got;
+
+		assert_int_equal(poll(&ready, 1, 5000), 1);
+		got = read(fd, text + used, sizeof(text) - 1 - used);
+		assert_true(got > 0);
+		used += (size_t)got;
+	}
+	text[used] = '\0';
+	assert_string_equal(text, want);
+}
+
+static void test_status_line(void **state)
+{
+	int ours, theirs;
+
+	open_terminal(&ours, &theirs);
+	redirect(theirs);
+	log_set_level(LOG_INFO);
+	log_status_clear();
+	log_status("%d samples", 1);
+	log_status("%d samples", 2);
+	log_debug("not shown, and so clears nothing");
+	log_info("done");
+	log_info("again");
+	log_status("3");
+	log_status_clear();
+	log_status_clear();
+	log_set_level(LOG_WARN);
+	log_status("not shown");
+	log_warn("end");
+	restore();
+	assert_terminal_says(ours, CLEAR "1 samples" CLEAR "2 samples" CLEAR "geckobpf: done\n"
+				   "geckobpf: again\n" CLEAR "3" CLEAR "geckobpf: warning: end\n");
+	close(ours);
+	close(theirs);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_starts_as_info),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_status_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
