@@ -2,8 +2,9 @@
 /*
  * alloc.h - lets a unit test fail the Nth allocation.
  *
- * Unit tests are linked with --wrap=malloc,calloc,realloc, so each test binary includes this once: it defines the
- * wrappers. Only calls from our own objects come here; allocations inside libraries do not. After cmocka.h:
+ * Unit tests are linked with --wrap=malloc,calloc,realloc, so each test binary includes this once:
+ * it defines the wrappers. Only calls from our own objects come here; allocations inside libraries
+ * do not. After cmocka.h:
  *
  *   static int attempt(void *context) { ... open, use, close; return 0 or -ENOMEM ... }
  *   assert_true(alloc_fail_each(attempt, NULL) > 0);
@@ -82,8 +83,9 @@ void *__wrap_realloc(void *memory, size_t size)
 }
 
 /*
- * Calls `attempt` with its 1st, 2nd, 3rd, ... allocation failing, until a run has fewer allocations than that. Each failure
- * must come out as -ENOMEM, the last run as 0. Returns how many allocations were failed.
+ * Calls `attempt` with its 1st, 2nd, 3rd, ... allocation failing, until a run has fewer allocations
+ * than that. Each failure must come out as -ENOMEM, the last run as 0. Returns how many allocations
+ * were failed.
  */
 static inline size_t alloc_fail_each(int (*attempt)(void *context), void *context)
 {

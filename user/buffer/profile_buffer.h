@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * profile_buffer.h - the recording of one process: samples go in, and come out again in the order they went in.
+ * profile_buffer.h - the recording of one process: samples go in, and come out again in the order
+ * they went in.
  *
- * Stands on a chunked buffer (chunked_buffer.h); chunks come from a manager that all processes share, so one limit
- * holds for all of them and the oldest data of any process goes first. What the bytes are: entry.h.
- * One thread uses a profile buffer at a time.
+ * Stands on a chunked buffer (chunked_buffer.h); chunks come from a manager that all processes
+ * share, so one limit holds for all of them and the oldest data of any process goes first. What the
+ * bytes are: entry.h. One thread uses a profile buffer at a time.
  */
 #ifndef GECKOBPF_BUFFER_PROFILE_BUFFER_H
 #define GECKOBPF_BUFFER_PROFILE_BUFFER_H
@@ -17,7 +18,10 @@ struct profile_buffer;
 
 #define STACK_NODE_NONE UINT32_MAX
 
-/* A sample to put. `frames` is root first: user_count user addresses, then kernel_count kernel addresses. */
+/*
+ * A sample to put. `frames` is root first: user_count user addresses, then kernel_count kernel
+ * addresses.
+ */
 struct sample_entry {
 	uint32_t thread; /* the thread's number in its process */
 	uint8_t user_end; /* enum gb_stack_end */
@@ -38,11 +42,20 @@ struct sample_view {
 	uint32_t stack; /* node number, or STACK_NODE_NONE: no frames */
 };
 
-/* What a reader is told, in this order. Any function returning non-zero ends the walk with that value. */
+/*
+ * What a reader is told, in this order. Any function returning non-zero ends the walk with that
+ * value.
+ */
 struct profile_visitor {
-	/* Node numbers start over at 0: forget all nodes. Called before the first node and at every chunk. */
+	/*
+	 * Node numbers start over at 0: forget all nodes. Called before the first node, at every
+	 * chunk and after a dropped sample.
+	 */
 	int (*restart)(void *context);
-	/* Node `node` (0, 1, 2, ... since restart) is frame `pc` called by node `prefix` (STACK_NODE_NONE: a root). */
+	/*
+	 * Node `node` (0, 1, 2, ... since restart) is frame `pc` called by node `prefix`
+	 * (STACK_NODE_NONE: a root).
+	 */
 	int (*node)(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel);
 	int (*sample)(void *context, const struct sample_view *sample);
 };
@@ -51,19 +64,23 @@ struct profile_buffer_state {
 	uint64_t range_start, range_end; /* byte positions of the readable range */
 	uint64_t pushed; /* entries put */
 	uint64_t cleared; /* of these, entries overwritten since */
-	uint64_t failed_bytes; /* bytes of entries refused: no memory, or an entry larger than a chunk */
-	uint64_t failed; /* entries refused */
+	uint64_t failed_bytes; /* of entries refused: no chunk, or larger than one */
+	uint64_t failed; /* entries refused, those without memory to encode them included */
 };
 
 /* `manager` is borrowed and must outlive the buffer. 0 or -ENOMEM. */
-int profile_buffer_open(struct profile_buffer **out, struct chunk_manager *manager, uint32_t process_id);
+int profile_buffer_open(struct profile_buffer **out, struct chunk_manager *manager,
+			uint32_t process_id);
 /* Gives the chunks back to the manager. NULL is fine. */
 void profile_buffer_close(struct profile_buffer *buffer);
 
 /* 0; -ENOMEM or -E2BIG when the sample was dropped, which is counted. */
 int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample_entry *sample);
 
-/* Walks all readable entries, oldest first. 0, -EBADMSG if the bytes make no sense, or what a visitor returned. */
+/*
+ * Walks all readable entries, oldest first; nothing is put meanwhile, to any buffer of the manager.
+ * 0, -EBADMSG if the bytes make no sense, -ENOMEM, or what a visitor returned.
+ */
 int profile_buffer_read(const struct profile_buffer *buffer, const struct profile_visitor *visitor,
 			void *context);
 

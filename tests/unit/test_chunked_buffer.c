@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_chunked_buffer.c - blocks go in and come out in order, however they lie over chunks. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "chunked.h"
+
+static void write_never(void *context, struct block_room *room)
+{
+	*(bool *)context = true;
+}
+
+/* ---- sessions ---------------------------------------------------------------- */
+
+static void out_of_session_nothing_happens(void **state)
+{
+	const struct chunked_buffer_state untouched = {.range_start = 1, .range_end = 1};
+	struct chunked_buffer *buffer;
+	struct block_view block;
+	uint64_t index = 77;
+	bool ran = false;
+
+	assert_int_equal(chunked_buffer_open(&buffer, 42), 0);
+	assert_int_equal(chunked_buffer_reserve_and_put(buffer, 5, write_never, &ran, &index),
+			 -ENOTCONN);
+	assert_false(ran);
+	assert_int_equal(index, 77);
+	assert_state(buffer, untouched);
+	assert_int_equal(count_blocks(buffer), 0);
+	assert_int_equal(chunked_buffer_read_at(buffer, 0, &block), -ENOENT);
+	assert_null(chunked_buffer_take_chunks(buffer));
+	assert_false(chunked_buffer_is_current(buffer, 1));
+	chunked_buffer_clear(buffer);
+	assert_state(buffer, untouched);
+	chunked_buffer_close(buffer);
+	chunked_buffer_close(NULL);
+}
+
+static void joining_a_session_changes_nothing_and_costs_nothing(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+
+	assert_state(room.buffer, (struct chunked_buffer_state){1, 1, 0, 0, 0, 0});
+	assert_int_equal(chunk_manager_get_stats(room.manager).unreleased_bytes, 0);
+	assert_true(chunked_buffer_starts_chunk(room.buffer));
+	room_close(&room);
+}
+
+static void leaving_a_session_gives_all_back_and_indexes_go_on(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+	struct chunk_manager_stats stats;
+	uint64_t end;
+	size_t n;
+
+	for (n = 0; n < 20; n++)
+		put(room.buffer, n, 20);
+	end = chunked_buffer_get_state(room.buffer).range_end;
+	chunked_buffer_set_manager(room.buffer, NULL);
+	assert_state(room.buffer, (struct chunked_buffer_state){end, end, 0, 0, 0, 0});
+	assert_int_equal(count_blocks(room.buffer), 0);
+	assert_int_equal(put_seeded(room.buffer, 0, 5, NULL), -ENOTCONN);
+	stats = chunk_manager_get_stats(room.manager);
+	assert_int_equal(stats.unreleased_bytes + stats.released_bytes, 0);
+	chunked_buffer_set_manager(room.buffer, room.manager);
+	assert_int_equal(put(room.buffer, 1, 5), end);
+	room_close(&room);
+}
+
+/* ---- putting and reading ----------------------------------------------------- */
+
+static void the_first_put_has_index_one(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+	struct block_view block;
+
+	assert_int_equal(put(room.buffer, 3, 10), 1);
+	assert_state(room.buffer, (struct chunked_buffer_state){1, 12, 1, 0, 0, 0});
+	assert_int_equal(count_blocks(room.buffer), 1);
+	assert_int_equal(chunked_buffer_read_at(room.buffer, 1, &block), 0);
+	assert_int_equal(block.index, 1);
+	assert_int_equal(block.next_index, 0);
+	assert_block(&block, 3, 10);
+	assert_int_equal(chunked_buffer_read_at(room.buffer, 0, &block), 0);
+	assert_int_equal(block.index, 1);
+	assert_state(room.buffer, (struct chunked_buffer_state){1, 12, 1, 0, 0, 0});
+	room_close(&room);
+}
+
+static void reading_at_an_index_finds_the_first_block_not_before_it(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+	uint64_t first = put(room.buffer, 1, 10);
+	uint64_t second = put(room.buffer, 2, 20);
+	struct block_view block;
+
+	assert_int_equal(second, 12);
+	assert_int_equal(chunked_buffer_read_at(room.buffer, first, &block), 0);
+	assert_int_equal(block.next_index, second);
+	assert_int_equal(chunked_buffer_read_at(room.buffer, first + 1, &block), 0);
+	assert_int_equal(block.index, second);
+	assert_int_equal(block.next_index, 0);
+	assert_block(&block, 2, 20);
+	assert_int_equal(chunked_buffer_read_at(room.buffer, second + 1, &block), -ENOENT);
+	assert_int_equal(chunked_buffer_read_at(room.buffer, UINT64_MAX, &block), -ENOENT);
+	room_close(&room);
+}
+
+static void only_written_positions_of_the_current_chunk_are_current(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+	uint64_t end;
+
+	put(room.buffer, 1, 10);
+	end = chunked_buffer_get_state(room.buffer).range_end;
+	assert_false(chunked_buffer_is_current(room.buffer, 0));
+	assert_true(chunked_buffer_is_current(room.buffer, 1));
+	assert_true(chunked_buffer_is_current(room.buffer, end - 1));
+	assert_false(chunked_buffer_is_current(room.buffer, end));
+	room_close(&room);
+}
+
+static int stop_at_second(void *context, const struct block_view *block)
+{
+	return ++*(size_t *)context == 2 ? -7 : 0;
+}
+
+static void a_visitor_can_end_the_walk(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+	size_t count = 0;
+
+	put(room.buffer, 1, 10);
+	put(room.buffer, 2, 10);
+	put(room.buffer, 3, 10);
+	assert_int_equal(chunked_buffer_each(room.buffer, stop_at_second, &count), -7);
+	assert_int_equal(count, 2);
+	room_close(&room);
+}
+
+static void an_exact_fit_releases_the_chunk(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+
+	put(room.buffer, 1, CHUNK - 1);
+	assert_int_equal(chunk_manager_get_stats(room.manager).released_bytes, CHUNK);
+	assert_int_equal(chunk_manager_get_stats(room.manager).unreleased_bytes, 0);
+	assert_true(chunked_buffer_starts_chunk(room.buffer));
+	assert_int_equal(put(room.buffer, 2, 5), 1 + CHUNK);
+	assert_int_equal(count_blocks(room.buffer), 2);
+	room_close(&room);
+}
+
+static void a_block_starts_a_chunk_when_none_began_there(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+
+	put(room.buffer, 1, 99); /* 100 bytes */
+	assert_false(chunked_buffer_starts_chunk(room.buffer));
+	put(room.buffer, 2, 49); /* 28 here, 22 there */
+	assert_true(chunked_buffer_starts_chunk(room.buffer));
+	put(room.buffer, 3, 5);
+	assert_false(chunked_buffer_starts_chunk(room.buffer));
+	room_close(&room);
+}
+
+static void chunks_carry_the_process_and_where_they_begin(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+	const struct chunk *chunk;
+	size_t n;
+
+	for (n = 0; n < 10; n++)
+		put(room.buffer, n, 49);
+	chunk = chunk_manager_peek(room.manager);
+	assert_int_equal(chunk->header.process_id, 42);
+	assert_int_equal(chunk->header.range_start, 1);
+	assert_int_equal(chunk->header.block_count, 3);
+	assert_int_equal(chunk->header.offset_first_block, 0);
+	assert_int_equal(chunk->next->header.range_start, 1 + CHUNK);
+	assert_int_equal(chunk->next->header.offset_first_block, 150 - CHUNK);
+	assert_int_equal(chunk->next->header.block_count, 3);
+	room_close(&room);
+}
+
+/* ---- straddling -------------------------------------------------------------- */
+
+static void destroy_oldest(struct chunk_manager *manager)
+{
+	struct chunk *oldest = (struct chunk *)chunk_manager_peek(manager);
+
+	oldest->header.done_ns = 1;
+	chunk_manager_destroy_at_or_before(manager, 1);
+}
+
+static void straddle_once(size_t chunk_bytes, size_t payload, size_t room_left)
+{
+	struct room room = room_of(10 * chunk_bytes, (uint32_t)chunk_bytes);
+	size_t count = fill_up_to(room.buffer, chunk_bytes, room_left);
+	uint64_t index = put(room.buffer, 500, payload);
+	uint64_t next = put(room.buffer, 501, 3);
+	struct block_view block;
+
+	assert_int_equal(index, 1 + chunk_bytes - room_left);
+	assert_int_equal(next, index + leb128_size(payload) + payload);
+	assert_int_equal(count_blocks(room.buffer), count + 2);
+	assert_int_equal(chunked_buffer_read_at(room.buffer, index, &block), 0);
+	assert_int_equal(block.index, index);
+	assert_int_equal(block.next_index, next);
+	assert_block(&block, 500, payload);
+	/* Without the chunk of its head, the tail is skipped. */
+	destroy_oldest(room.manager);
+	assert_int_equal(count_blocks(room.buffer), 1);
+	assert_int_equal(chunked_buffer_read_at(room.buffer, index, &block), 0);
+	assert_int_equal(block.index, next);
+	assert_block(&block, 501, 3);
+	assert_state(room.buffer, (struct chunked_buffer_state){1 + chunk_bytes, next + 4,
+								count + 2, count + 1, 0, 0});
+	room_close(&room);
+}
+
+static void every_size_straddles_at_every_position(void **state)
+{
+	size_t payload, room_left;
+
+	for (payload = 1; payload + 1 <= 40; payload++) {
+		for (room_left = 1; room_left < payload + 1; room_left++) {
+			if (40 - room_left >= 2)
+				straddle_once(40, payload, room_left);
+		}
+	}
+}
+
+static void a_size_prefix_is_split_as_well(void **state)
+{
+	size_t payload, room_left;
+
+	for (payload = 128; payload < 140; payload++) {
+		for (room_left = 1; room_left < 5; room_left++)
+			straddle_once(200, payload, room_left);
+	}
+}
+
+/* Three blocks of 100 bytes over three chunks; the first two chunks are released. */
+static struct room room_to_damage(struct chunk **first)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+
+	put(room.buffer, 1, 99);
+	put(room.buffer, 2, 99);
+	put(room.buffer, 3, 99);
+	*first = (struct chunk *)chunk_manager_peek(room.manager);
+	assert_int_equal(count_blocks(room.buffer), 3);
+	return room;
+}
+
+static void a_gap_between_chunks_ends_the_walk(void **state)
+{
+	struct chunk *first;
+	struct room room = room_to_damage(&first);
+
+	first->next->header.range_start++;
+	assert_int_equal(count_blocks(room.buffer), 1);
+	first->next->header.range_start = 0;
+	assert_int_equal(count_blocks(room.buffer), 1);
+	first->header.range_start = 0;
+	assert_int_equal(count_blocks(room.buffer), 0);
+	room_close(&room);
+}
+
+static void a_size_that_makes_no_sense_ends_the_walk(void **state)
+{
+	static const uint8_t sizes[][5] = {
+		{0}, /* nothing */
+		{0xff, 0x01}, /* 255: more than a chunk has */
+		{0xff, 0xff, 0xff, 0xff, 0x0f}, /* 2^32 - 1 */
+		{0x80, 0x80, 0x80, 0x80, 0x80}, /* no end */
+	};
+	struct chunk *first;
+	struct room room = room_to_damage(&first);
+	size_t n;
+
+	for (n = 0; n < sizeof(sizes) / sizeof(sizes[0]); n++) {
+		memcpy(first->bytes + 100, sizes[n], sizeof(sizes[n]));
+		assert_int_equal(count_blocks(room.buffer), 1);
+	}
+	room_close(&room);
+}
+
+static void missing_bytes_end_the_walk(void **state)
+{
+	struct chunk *first;
+	struct room room = room_to_damage(&first);
+
+	first->bytes[100]--; /* the tail is longer than what is left of the block */
+	assert_int_equal(count_blocks(room.buffer), 1);
+	first->bytes[100] += 2; /* the block is longer than its tail */
+	assert_int_equal(count_blocks(room.buffer), 1);
+	first->bytes[100]--;
+	assert_int_equal(count_blocks(room.buffer), 3);
+	first->header.offset_past_last_block--; /* the head ends before its chunk does */
+	assert_int_equal(count_blocks(room.buffer), 1);
+	room_close(&room);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(out_of_session_nothing_happens),
+		cmocka_unit_test(joining_a_session_changes_nothing_and_costs_nothing),
+		cmocka_unit_test(leaving_a_session_gives_all_back_and_indexes_go_on),
+		cmocka_unit_test(the_first_put_has_index_one),
+		cmocka_unit_test(reading_at_an_index_finds_the_first_block_not_before_it),
+		cmocka_unit_test(only_written_positions_of_the_current_chunk_are_current),
+		cmocka_unit_test(a_visitor_can_end_the_walk),
+		cmocka_unit_test(an_exact_fit_releases_the_chunk),
+		cmocka_unit_test(a_block_starts_a_chunk_when_none_began_there),
+		cmocka_unit_test(chunks_carry_the_process_and_where_they_begin),
+		cmocka_unit_test(every_size_straddles_at_every_position),
+		cmocka_unit_test(a_size_prefix_is_split_as_well),
+		cmocka_unit_test(a_gap_between_chunks_ends_the_walk),
+		cmocka_unit_test(a_size_that_makes_no_sense_ends_the_walk),
+		cmocka_unit_test(missing_bytes_end_the_walk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_chunked_overwrite.c - the oldest blocks go, buffers are emptied, memory runs out. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "chunked.h"
+
+/* ---- overwriting ------------------------------------------------------------- */
+
+struct survivors {
+	uint64_t first_seed, next_seed;
+	uint64_t next_index;
+	size_t count;
+};
+
+static int check_survivor(void *context, const struct block_view *block)
+{
+	struct survivors *survivors = context;
+
+	if (survivors->count++)
+		assert_int_equal(block->index, survivors->next_index);
+	assert_block(block, survivors->next_seed, 1 + survivors->next_seed % 30);
+	survivors->next_seed++;
+	survivors->next_index = block->next_index;
+	return 0;
+}
+
+static void twice_the_capacity_keeps_the_newest_blocks(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+	struct chunked_buffer_state after;
+	struct survivors survivors = {0};
+	uint64_t seed = 0, index = 0, last = 0;
+	struct block_view block;
+
+	while (last < 20 * CHUNK) {
+		index = put(room.buffer, seed, 1 + seed % 30);
+		assert_true(index > last);
+		last = index;
+		seed++;
+	}
+	after = chunked_buffer_get_state(room.buffer);
+	assert_true(after.range_start > 1 + CHUNK);
+	assert_true(after.cleared > 0);
+	assert_int_equal(after.failed, 0);
+	assert_int_equal(after.pushed, seed);
+	assert_false(chunked_buffer_is_current(room.buffer, 1));
+	survivors.next_seed = after.cleared;
+	assert_int_equal(chunked_buffer_each(room.buffer, check_survivor, &survivors), 0);
+	assert_int_equal(survivors.next_seed, seed);
+	assert_int_equal(survivors.next_index, 0);
+	assert_int_equal(survivors.count, after.pushed - after.cleared);
+	assert_true(survivors.count < seed);
+	assert_int_equal(chunked_buffer_read_at(room.buffer, 1, &block), 0);
+	assert_true(block.index >= after.range_start);
+	assert_block(&block, after.cleared, 1 + after.cleared % 30);
+	room_close(&room);
+}
+
+static void walking_by_next_index_visits_all(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+	struct block_view block;
+	uint64_t seed, at = 0;
+	size_t count = 0;
+
+	for (seed = 0; seed < 200; seed++)
+		put(room.buffer, seed, 1 + seed % 50);
+	do {
+		assert_int_equal(chunked_buffer_read_at(room.buffer, at, &block), 0);
+		if (at)
+			assert_int_equal(block.index, at);
+		at = block.next_index;
+		count++;
+	} while (at);
+	assert_int_equal(count, count_blocks(room.buffer));
+	room_close(&room);
+}
+
+static void one_limit_holds_for_all_buffers(void **state)
+{
+	struct room room = room_of(8 * CHUNK, CHUNK);
+	struct chunked_buffer *other;
+	struct chunk_manager_stats stats;
+	struct chunked_buffer_state idle;
+	size_t n;
+
+	assert_int_equal(chunked_buffer_open(&other, 43), 0);
+	chunked_buffer_set_manager(other, room.manager);
+	for (n = 0; n < 6; n++)
+		put(other, n, 99);
+	assert_int_equal(count_blocks(other), 6);
+	/* What the other one wrote is the oldest and goes, but for its current chunk. */
+	for (n = 0; n < 50; n++) {
+		put(room.buffer, n, 99);
+		stats = chunk_manager_get_stats(room.manager);
+		assert_true(stats.released_bytes + stats.unreleased_bytes <= 8 * CHUNK);
+	}
+	idle = chunked_buffer_get_state(other);
+	assert_int_equal(idle.pushed, 6);
+	assert_int_equal(idle.cleared, 6 - count_blocks(other));
+	assert_int_equal(idle.range_start, 1 + 4 * CHUNK);
+	assert_int_equal(count_blocks(other), 0);
+	put(other, 7, 3);
+	assert_int_equal(count_blocks(other), 1);
+	chunked_buffer_close(other);
+	room_close(&room);
+}
+
+static void a_limit_below_one_chunk_keeps_the_current_one(void **state)
+{
+	struct room room = room_of(1, CHUNK);
+	size_t n;
+
+	for (n = 0; n < 100; n++) {
+		put(room.buffer, n, 30);
+		assert_true(count_blocks(room.buffer) <= 9);
+	}
+	assert_true(count_blocks(room.buffer) >= 1);
+	room_close(&room);
+}
+
+/* ---- emptying ---------------------------------------------------------------- */
+
+static void clear_forgets_the_blocks_and_frees_nothing(void **state)
+{
+	struct room room = room_of(100 * CHUNK, CHUNK);
+	struct chunk_manager_stats before, after;
+	size_t n, allocations;
+
+	for (n = 0; n < 20; n++)
+		put(room.buffer, n, 49); /* 1000 bytes: 8 chunks */
+	before = chunk_manager_get_stats(room.manager);
+	chunked_buffer_clear(room.buffer);
+	after = chunk_manager_get_stats(room.manager);
+	assert_state(room.buffer,
+		     (struct chunked_buffer_state){1 + 8 * CHUNK, 1 + 8 * CHUNK, 0, 0, 0, 0});
+	assert_int_equal(count_blocks(room.buffer), 0);
+	assert_false(chunked_buffer_is_current(room.buffer, 1 + 8 * CHUNK));
+	assert_int_equal(after.released_bytes, 0);
+	assert_int_equal(after.unreleased_bytes, before.released_bytes + before.unreleased_bytes);
+	allocations = alloc_count();
+	assert_int_equal(put(room.buffer, 1, 49), 1 + 8 * CHUNK);
+	for (n = 1; n < 20; n++)
+		put(room.buffer, n, 49);
+	assert_int_equal(alloc_count(), allocations);
+	assert_int_equal(count_blocks(room.buffer), 20);
+	room_close(&room);
+}
+
+static void taken_chunks_can_be_read_on_their_own(void **state)
+{
+	struct room room = room_of(100 * CHUNK, CHUNK);
+	struct chunk *chunks, *second;
+	struct chunk_manager_stats stats;
+
+	put(room.buffer, 1, 99);
+	put(room.buffer, 2, 49);
+	chunks = chunked_buffer_take_chunks(room.buffer);
+	second = chunk_release_next(chunks);
+	assert_null(second->next);
+	assert_int_equal(chunks->header.range_start, 1);
+	assert_int_equal(chunks->header.offset_first_block, 0);
+	assert_int_equal(chunks->header.offset_past_last_block, CHUNK);
+	assert_int_equal(second->header.range_start, 1 + CHUNK);
+	assert_int_equal(second->header.offset_first_block, 22);
+	assert_int_equal(second->header.offset_past_last_block, 22);
+	assert_int_equal(second->header.state, CHUNK_DONE);
+	assert_int_equal(chunks->bytes[1], pattern(1, 0));
+	assert_int_equal(second->bytes[21], pattern(2, 48));
+	assert_state(room.buffer,
+		     (struct chunked_buffer_state){1 + 2 * CHUNK, 1 + 2 * CHUNK, 2, 0, 0, 0});
+	assert_int_equal(count_blocks(room.buffer), 0);
+	stats = chunk_manager_get_stats(room.manager);
+	assert_int_equal(stats.unreleased_bytes + stats.released_bytes, 0);
+	chunk_destroy(second);
+	chunk_destroy(chunks);
+	room_close(&room);
+}
+
+/* ---- failures and what must not come back ------------------------------------ */
+
+static void the_oversize_rule_ignores_the_fill_level(void **state)
+{
+	size_t room_left;
+
+	for (room_left = 1; room_left <= CHUNK - 2; room_left++) {
+		struct room room = room_of(10 * CHUNK, CHUNK);
+		struct chunked_buffer_state before, after;
+		struct block_view block;
+		uint64_t index;
+
+		fill_up_to(room.buffer, CHUNK, room_left);
+		before = chunked_buffer_get_state(room.buffer);
+		assert_int_equal(put_seeded(room.buffer, 1, CHUNK, NULL), -E2BIG);
+		after = chunked_buffer_get_state(room.buffer);
+		assert_int_equal(after.failed, 1);
+		assert_int_equal(after.failed_bytes, CHUNK + 2);
+		assert_int_equal(after.range_end, before.range_end);
+		assert_int_equal(after.pushed, before.pushed);
+		index = put(room.buffer, 9, CHUNK - 1);
+		assert_int_equal(index, before.range_end);
+		assert_int_equal(chunked_buffer_read_at(room.buffer, index, &block), 0);
+		assert_block(&block, 9, CHUNK - 1);
+		room_close(&room);
+	}
+}
+
+/* 11 blocks of 10 bytes, then one of 30 for which there is no chunk. */
+static struct room room_with_a_hole(void)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+	size_t n;
+
+	for (n = 0; n < 11; n++)
+		put(room.buffer, n, 9);
+	alloc_fail_at(1);
+	assert_int_equal(put_seeded(room.buffer, 99, 29, NULL), -ENOMEM);
+	assert_true(alloc_fail_stop());
+	return room;
+}
+
+static void without_a_next_chunk_the_current_one_is_given_up(void **state)
+{
+	struct room room = room_with_a_hole();
+
+	assert_state(room.buffer, (struct chunked_buffer_state){1, 111, 11, 0, 30, 1});
+	assert_int_equal(chunk_manager_get_stats(room.manager).released_bytes, CHUNK);
+	/* A smaller one would have fitted; it is refused all the same while there is no memory. */
+	alloc_fail_at(1);
+	assert_int_equal(put_seeded(room.buffer, 99, 1, NULL), -ENOMEM);
+	assert_true(alloc_fail_stop());
+	assert_state(room.buffer, (struct chunked_buffer_state){1, 111, 11, 0, 32, 2});
+	assert_int_equal(count_blocks(room.buffer), 11);
+	room_close(&room);
+}
+
+static void range_end_counts_the_hole(void **state)
+{
+	struct room room = room_with_a_hole();
+
+	assert_int_equal(put(room.buffer, 11, 9), 1 + CHUNK);
+	assert_state(room.buffer, (struct chunked_buffer_state){1, 1 + CHUNK + 10, 12, 0, 30, 1});
+	chunked_buffer_set_manager(room.buffer, NULL);
+	chunked_buffer_set_manager(room.buffer, room.manager);
+	assert_int_equal(put(room.buffer, 12, 9), 1 + CHUNK + 10);
+	room_close(&room);
+}
+
+static void reading_goes_on_after_a_hole(void **state)
+{
+	struct room room = room_with_a_hole();
+	struct block_view block;
+
+	put(room.buffer, 11, 9);
+	put(room.buffer, 12, 9);
+	assert_int_equal(count_blocks(room.buffer), 13);
+	assert_int_equal(chunked_buffer_read_at(room.buffer, 111, &block), 0);
+	assert_int_equal(block.index, 1 + CHUNK);
+	assert_block(&block, 11, 9);
+	assert_int_equal(chunked_buffer_read_at(room.buffer, 101, &block), 0);
+	assert_int_equal(block.next_index, 1 + CHUNK);
+	room_close(&room);
+}
+
+static void a_hole_at_the_end_does_not_put_start_behind_end(void **state)
+{
+	struct room room = room_with_a_hole();
+
+	chunk_manager_destroy_at_or_before(room.manager, UINT64_MAX);
+	assert_state(room.buffer,
+		     (struct chunked_buffer_state){1 + CHUNK, 1 + CHUNK, 11, 11, 30, 1});
+	assert_int_equal(count_blocks(room.buffer), 0);
+	room_close(&room);
+}
+
+static void being_told_of_a_chunk_that_is_behind_already_ends(void **state)
+{
+	struct room room = room_of(10 * CHUNK, CHUNK);
+	const struct chunk *old;
+	const struct chunk_owner *owner;
+
+	put(room.buffer, 1, CHUNK - 1);
+	put(room.buffer, 2, CHUNK - 1);
+	put(room.buffer, 3, CHUNK - 1);
+	old = chunk_manager_peek(room.manager);
+	owner = old->owner;
+	owner->on_destroy(owner->context, old->next);
+	assert_int_equal(chunked_buffer_get_state(room.buffer).range_start, 1 + 2 * CHUNK);
+	owner->on_destroy(owner->context, old);
+	assert_int_equal(chunked_buffer_get_state(room.buffer).range_start, 1 + 2 * CHUNK);
+	room_close(&room);
+}
+
+static void clear_keeps_the_managers_count_right(void **state)
+{
+	struct room room = room_of(6 * CHUNK, CHUNK);
+	struct chunk_manager_stats stats;
+	size_t n, round;
+
+	for (round = 0; round < 10; round++) {
+		for (n = 0; n < 30; n++) {
+			put(room.buffer, n, 49);
+			stats = chunk_manager_get_stats(room.manager);
+			assert_true(stats.unreleased_bytes + stats.released_bytes <= 6 * CHUNK);
+		}
+		chunked_buffer_clear(room.buffer);
+	}
+	room_close(&room);
+	/* (Closing the manager asserts that nothing is lent.) */
+}
+
+static int put_many(void *context)
+{
+	struct chunk_manager *manager = NULL;
+	struct chunked_buffer *buffer = NULL;
+	size_t n;
+	int err = chunk_manager_open(&manager, 100 * CHUNK, CHUNK);
+
+	if (!err)
+		err = chunked_buffer_open(&buffer, 42);
+	if (!err)
+		chunked_buffer_set_manager(buffer, manager);
+	for (n = 0; n < 50 && !err; n++)
+		err = put_seeded(buffer, n, 20, NULL);
+	if (buffer)
+		assert_int_equal(count_blocks(buffer), chunked_buffer_get_state(buffer).pushed);
+	chunked_buffer_close(buffer);
+	chunk_manager_close(manager);
+	return err;
+}
+
+static void each_failing_allocation_is_reported(void **state)
+{
+	/* Manager, buffer, and 9 chunks for 1050 bytes. */
+	assert_int_equal(alloc_fail_each(put_many, NULL), 11);
+}
+
+/* ---- random work against a naive model --------------------------------------- */
+
+#define MODEL_MAX 20000
+
+struct model_block {
+	uint64_t index, seed;
+	size_t payload;
+};
+
+/* All that was ever put since the last clear; the buffer must show a suffix of it. */
+struct model {
+	struct model_block blocks[MODEL_MAX];
+	size_t count;
+	size_t at; /* while it is compared */
+	uint64_t failed;
+};
+
+static uint32_t next_random(uint32_t *random)
+{
+	*random = *random * 1664525 + 1013904223;
+	return *random >> 8;
+}
+
+static int compare_block(void *context, const struct block_view *block)
+{
+	struct model *model = context;
+	const struct model_block *wanted = &model->blocks[model->at++];
+
+	assert_true(model->at <= model->count);
+	assert_int_equal(block->index, wanted->index);
+	assert_int_equal(block->next_index, model->at < model->count ? wanted[1].index : 0);
+	assert_block(block, wanted->seed, wanted->payload);
+	return 0;
+}
+
+static void model_compare(struct model *model, const struct chunked_buffer *buffer)
+{
+	struct chunked_buffer_state now = chunked_buffer_get_state(buffer);
+
+	assert_int_equal(now.pushed, model->count);
+	assert_int_equal(now.failed, model->failed);
+	assert_true(now.range_start <= now.range_end);
+	model->at = (size_t)now.cleared;
+	if (model->at < model->count)
+		assert_true(model->blocks[model->at].index >= now.range_start);
+	if (model->at > 0)
+		assert_true(model->blocks[model->at - 1].index < now.range_start);
+	assert_int_equal(chunked_buffer_each(buffer, compare_block, model), 0);
+	assert_int_equal(model->at, model->count);
+}
+
+static void model_read_at(const struct model *model, const struct chunked_buffer *buffer,
+			  uint64_t index)
+{
+	struct block_view block;
+	size_t n = (size_t)chunked_buffer_get_state(buffer).cleared;
+
+	while (n < model->count && model->blocks[n].index < index)
+		n++;
+	if (n == model->count) {
+		assert_int_equal(chunked_buffer_read_at(buffer, index, &block), -ENOENT);
+		return;
+	}
+	assert_int_equal(chunked_buffer_read_at(buffer, index, &block), 0);
+	assert_int_equal(block.index, model->blocks[n].index);
+	assert_block(&block, model->blocks[n].seed, model->blocks[n].payload);
+}
+
+static void model_put(struct model *model, struct chunked_buffer *buffer, uint32_t *random)
+{
+	struct model_block block = {.seed = next_random(random)};
+	bool fail = next_random(random) % 40 == 0;
+	int err;
+
+	block.payload = 1 + next_random(random) % (next_random(random) % 8 ? 30 : 160);
+	alloc_fail_at(fail ? 1 : 0);
+	err = put_seeded(buffer, block.seed, block.payload, &block.index);
+	fail = alloc_fail_stop();
+	if (block.payload + leb128_size(block.payload) > CHUNK)
+		assert_int_equal(err, -E2BIG);
+	else
+		assert_int_equal(err, fail ? -ENOMEM : 0);
+	if (err) {
+		model->failed++;
+		return;
+	}
+	if (model->count)
+		assert_true(block.index > model->blocks[model->count - 1].index);
+	model->blocks[model->count++] = block;
+}
+
+static void random_work_agrees_with_a_naive_model(void **state)
+{
+	static struct model models[3];
+	struct room room = room_of(12 * CHUNK, CHUNK);
+	struct chunked_buffer *buffers[3] = {room.buffer};
+	uint32_t random = 20240607;
+	size_t n;
+
+	memset(models, 0, sizeof(models));
+	for (n = 1; n < 3; n++) {
+		assert_int_equal(chunked_buffer_open(&buffers[n], (uint32_t)n), 0);
+		chunked_buffer_set_manager(buffers[n], room.manager);
+	}
+	for (n = 0; n < 20000; n++) {
+		size_t which = next_random(&random) % 3;
+		struct chunked_buffer *buffer = buffers[which];
+		struct model *model = &models[which];
+		uint32_t what = next_random(&random) % 1000;
+
+		if (what < 3) {
+			chunked_buffer_clear(buffer);
+			model->count = 0;
+			model->failed = 0;
+		} else if (what < 50) {
+			model_compare(model, buffer);
+		} else if (what < 100) {
+			uint64_t end = chunked_buffer_get_state(buffer).range_end;
+
+			model_read_at(model, buffer, next_random(&random) % (end + 10));
+		} else {
+			model_put(model, buffer, &random);
+		}
+	}
+	for (n = 0; n < 3; n++) {
+		model_compare(&models[n], buffers[n]);
+		assert_true(chunked_buffer_get_state(buffers[n]).range_end > 20 * CHUNK);
+	}
+	chunked_buffer_close(buffers[1]);
+	chunked_buffer_close(buffers[2]);
+	room_close(&room);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(twice_the_capacity_keeps_the_newest_blocks),
+		cmocka_unit_test(walking_by_next_index_visits_all),
+		cmocka_unit_test(one_limit_holds_for_all_buffers),
+		cmocka_unit_test(a_limit_below_one_chunk_keeps_the_current_one),
+		cmocka_unit_test(clear_forgets_the_blocks_and_frees_nothing),
+		cmocka_unit_test(taken_chunks_can_be_read_on_their_own),
+		cmocka_unit_test(the_oversize_rule_ignores_the_fill_level),
+		cmocka_unit_test(without_a_next_chunk_the_current_one_is_given_up),
+		cmocka_unit_test(range_end_counts_the_hole),
+		cmocka_unit_test(reading_goes_on_after_a_hole),
+		cmocka_unit_test(a_hole_at_the_end_does_not_put_start_behind_end),
+		cmocka_unit_test(being_told_of_a_chunk_that_is_behind_already_ends),
+		cmocka_unit_test(clear_keeps_the_managers_count_right),
+		cmocka_unit_test(each_failing_allocation_is_reported),
+		cmocka_unit_test(random_work_agrees_with_a_naive_model),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_profile_buffer.c - recordings of several processes under one limit, against a list of what
+ * was put.
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "alloc.h"
+#include "buffer/chunk_manager.h"
+#include "buffer/profile_buffer.h"
+
+#define CHUNK 512
+#define DEPTH 24
+#define LOG_MAX 8000
+#define NODES_MAX 2000
+
+/* What was put, in order. */
+struct put_sample {
+	struct sample_entry entry;
+	uint64_t frames[DEPTH];
+};
+
+struct put_log {
+	struct put_sample items[LOG_MAX];
+	size_t count;
+};
+
+/* Reads a buffer and compares it with the log from item `at` on. */
+struct comparison {
+	const struct put_log *log;
+	size_t at;
+	size_t restarts;
+	uint32_t node_count;
+	struct {
+		uint64_t pc;
+		uint32_t prefix;
+		bool is_kernel;
+	} nodes[NODES_MAX];
+};
+
+static int on_restart(void *context)
+{
+	struct comparison *comparison = context;
+
+	comparison->restarts++;
+	comparison->node_count = 0;
+	return 0;
+}
+
+static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+{
+	struct comparison *comparison = context;
+
+	assert_true(comparison->restarts > 0);
+	assert_int_equal(node, comparison->node_count++);
+	assert_true(prefix == STACK_NODE_NONE || prefix < node);
+	assert_true(node < NODES_MAX);
+	comparison->nodes[node].pc = pc;
+	comparison->nodes[node].prefix = prefix;
+	comparison->nodes[node].is_kernel = is_kernel;
+	return 0;
+}
+
+static int on_sample(void *context, const struct sample_view *sample)
+{
+	struct comparison *comparison = context;
+	const struct put_sample *put = &comparison->log->items[comparison->at++];
+	uint32_t n = put->entry.user_count + put->entry.kernel_count, node = sample->stack;
+
+	assert_true(comparison->at <= comparison->log->count);
+	assert_int_equal(sample->thread, put->entry.thread);
+	assert_int_equal(sample->user_end, put->entry.user_end);
+	assert_int_equal(sample->time_ns, put->entry.time_ns);
+	assert_int_equal(sample->cpu_ns, put->entry.cpu_ns);
+	assert_int_equal(sample->run_ns, put->entry.run_ns);
+	while (n--) {
+		assert_true(node < comparison->node_count);
+		assert_int_equal(comparison->nodes[node].pc, put->frames[n]);
+		assert_int_equal(comparison->nodes[node].is_kernel, n >= put->entry.user_count);
+		node = comparison->nodes[node].prefix;
+	}
+	assert_int_equal(node, STACK_NODE_NONE);
+	return 0;
+}
+
+static const struct profile_visitor comparing = {on_restart, on_node, on_sample};
+
+/* All that is readable is the end of what was put. Returns how often node numbers started over. */
+static size_t assert_readable(const struct profile_buffer *buffer, const struct put_log *log)
+{
+	struct profile_buffer_state now = profile_buffer_get_state(buffer);
+	static struct comparison comparison;
+
+	memset(&comparison, 0, sizeof(comparison));
+	comparison.log = log;
+	assert_int_equal(now.pushed, log->count);
+	comparison.at = (size_t)now.cleared;
+	assert_int_equal(profile_buffer_read(buffer, &comparing, &comparison), 0);
+	assert_int_equal(comparison.at, log->count);
+	return comparison.restarts;
+}
+
+static uint32_t next_random(uint32_t *random)
+{
+	*random = *random * 1664525 + 1013904223;
+	return *random >> 8;
+}
+
+static void random_stack(struct put_sample *put, uint32_t *random)
+{
+	uint32_t count = next_random(random) % DEPTH, n;
+
+	for (n = 0; n < count; n++)
+		put->frames[n] = 0x7f00aa000000 + n * 65536 + next_random(random) % 2 * 4096;
+	put->entry.kernel_count = count ? next_random(random) % count / 4 : 0;
+	put->entry.user_count = count - put->entry.kernel_count;
+}
+
+/* Puts a sample much like one of a program with a few threads; logs it when it was taken. */
+static int put_random(struct profile_buffer *buffer, struct put_log *log, uint32_t *random)
+{
+	struct put_sample *put = &log->items[log->count];
+	int err;
+
+	assert_true(log->count < LOG_MAX);
+	put->entry = (struct sample_entry){
+		.thread = next_random(random) % 5,
+		.user_end = next_random(random) % 20 ? 1 : 3,
+		.time_ns = 1000000000 + log->count * 1000000 + next_random(random) % 5000,
+		.cpu_ns = log->count * 400000,
+		.run_ns = next_random(random) % 3 ? 0 : next_random(random),
+	};
+	if (log->count > 9 && next_random(random) % 4) {
+		const struct put_sample *old = put - 1 - next_random(random) % 8;
+
+		memcpy(put->frames, old->frames, sizeof(put->frames));
+		put->entry.user_count = old->entry.user_count;
+		put->entry.kernel_count = old->entry.kernel_count;
+	} else {
+		random_stack(put, random);
+	}
+	put->entry.frames = put->frames;
+	err = profile_buffer_put_sample(buffer, &put->entry);
+	put->entry.frames = NULL;
+	log->count += !err;
+	return err;
+}
+
+static struct put_log logs[3];
+
+static void open_with_limit(uint64_t max_bytes, struct chunk_manager **manager,
+			    struct profile_buffer **buffer)
+{
+	memset(logs, 0, sizeof(logs));
+	assert_int_equal(chunk_manager_open(manager, max_bytes, CHUNK), 0);
+	assert_int_equal(profile_buffer_open(buffer, *manager, 42), 0);
+}
+
+static void a_new_buffer_is_empty_and_holds_no_chunk(void **state)
+{
+	struct chunk_manager *manager;
+	struct profile_buffer *buffer;
+	struct profile_buffer_state now;
+
+	open_with_limit(100 * CHUNK, &manager, &buffer);
+	assert_int_equal(assert_readable(buffer, &logs[0]), 0);
+	now = profile_buffer_get_state(buffer);
+	assert_int_equal(now.range_start, 1);
+	assert_int_equal(now.range_end, 1);
+	assert_int_equal(now.failed, 0);
+	assert_int_equal(chunk_manager_get_stats(manager).made, 0);
+	profile_buffer_close(buffer);
+	profile_buffer_close(NULL);
+	chunk_manager_close(manager);
+}
+
+static void samples_come_back_in_order(void **state)
+{
+	struct chunk_manager *manager;
+	struct profile_buffer *buffer;
+	uint32_t random = 1;
+	size_t n;
+
+	open_with_limit(10000 * CHUNK, &manager, &buffer);
+	for (n = 0; n < 2000; n++) {
+		assert_int_equal(put_random(buffer, &logs[0], &random), 0);
+		if (n % 100 == 0)
+			assert_readable(buffer, &logs[0]);
+	}
+	assert_int_equal(profile_buffer_get_state(buffer).cleared, 0);
+	/* Once in each chunk, and at no other place. */
+	assert_int_equal(assert_readable(buffer, &logs[0]), chunk_manager_get_stats(manager).made);
+	profile_buffer_close(buffer);
+	chunk_manager_close(manager);
+}
+
+static void every_state_of_being_overwritten_is_readable(void **state)
+{
+	struct chunk_manager *manager;
+	struct profile_buffer *buffer;
+	struct profile_buffer_state now;
+	uint32_t random = 2;
+	size_t n;
+
+	open_with_limit(6 * CHUNK, &manager, &buffer);
+	for (n = 0; n < 3000; n++) {
+		assert_int_equal(put_random(buffer, &logs[0], &random), 0);
+		assert_readable(buffer, &logs[0]);
+	}
+	now = profile_buffer_get_state(buffer);
+	assert_true(now.cleared > 2000 && now.cleared < 3000);
+	assert_true(now.range_end - now.range_start <= 6 * CHUNK);
+	assert_int_equal(now.failed, 0);
+	profile_buffer_close(buffer);
+	chunk_manager_close(manager);
+}
+
+static void processes_share_one_limit_and_all_stay_readable(void **state)
+{
+	struct chunk_manager *manager;
+	struct chunk_manager_stats stats;
+	struct profile_buffer *buffers[3];
+	uint32_t random = 3;
+	size_t n, i;
+
+	open_with_limit(12 * CHUNK, &manager, &buffers[0]);
+	for (i = 1; i < 3; i++)
+		assert_int_equal(profile_buffer_open(&buffers[i], manager, 42 + (uint32_t)i), 0);
+	/* The last process falls silent half-way; the others then take all the room. */
+	for (n = 0; n < 6000; n++) {
+		i = next_random(&random) % (n < 3000 ? 3 : 2);
+		assert_int_equal(put_random(buffers[i], &logs[i], &random), 0);
+		stats = chunk_manager_get_stats(manager);
+		assert_true(stats.released_bytes + stats.unreleased_bytes <= 12 * CHUNK);
+		assert_readable(buffers[n % 3], &logs[n % 3]);
+	}
+	for (i = 0; i < 3; i++) {
+		assert_true(profile_buffer_get_state(buffers[i]).cleared > 0);
+		assert_readable(buffers[i], &logs[i]);
+	}
+	/* Of the silent one only the chunk in use is left. */
+	assert_true(logs[2].count - profile_buffer_get_state(buffers[2]).cleared < CHUNK / 5);
+	profile_buffer_close(buffers[1]);
+	assert_readable(buffers[0], &logs[0]);
+	profile_buffer_close(buffers[0]);
+	profile_buffer_close(buffers[2]);
+	chunk_manager_close(manager);
+}
+
+static void an_entry_larger_than_a_chunk_is_refused_and_counted(void **state)
+{
+	struct chunk_manager *manager;
+	struct profile_buffer *buffer;
+	struct profile_buffer_state now;
+	uint64_t frames[1000];
+	struct sample_entry large = {.frames = frames, .user_count = 1000};
+	uint32_t random = 4;
+	size_t n;
+
+	open_with_limit(100 * CHUNK, &manager, &buffer);
+	for (n = 0; n < 1000; n++)
+		frames[n] = n;
+	for (n = 0; n < 300; n++) {
+		assert_int_equal(put_random(buffer, &logs[0], &random), 0);
+		if (n % 10 == 9)
+			assert_int_equal(profile_buffer_put_sample(buffer, &large), -E2BIG);
+	}
+	now = profile_buffer_get_state(buffer);
+	assert_int_equal(now.failed, 30);
+	assert_true(now.failed_bytes > 30 * 1000);
+	/* What follows a refused entry does not build on it. */
+	assert_true(assert_readable(buffer, &logs[0]) > 30);
+	profile_buffer_close(buffer);
+	chunk_manager_close(manager);
+}
+
+static void a_sample_lost_for_want_of_memory_harms_no_other(void **state)
+{
+	struct chunk_manager *manager;
+	struct profile_buffer *buffer;
+	struct profile_buffer_state now;
+	uint32_t random = 5;
+	size_t failed = 0, n;
+
+	open_with_limit(10000 * CHUNK, &manager, &buffer);
+	for (n = 0; n < 4000; n++) {
+		bool hit;
+		int err;
+
+		alloc_fail_at(n % 7 ? 0 : 1 + n % 3);
+		err = put_random(buffer, &logs[0], &random);
+		hit = alloc_fail_stop();
+		assert_int_equal(err, hit ? -ENOMEM : 0);
+		failed += hit;
+		if (hit)
+			assert_readable(buffer, &logs[0]);
+	}
+	now = profile_buffer_get_state(buffer);
+	assert_true(failed > 5);
+	assert_int_equal(now.failed, failed);
+	assert_int_equal(now.pushed, 4000 - failed);
+	assert_readable(buffer, &logs[0]);
+	profile_buffer_close(buffer);
+	chunk_manager_close(manager);
+}
+
+static int stop_at_once(void *context, const struct sample_view *sample)
+{
+	return ++*(int *)context == 3 ? -77 : 0;
+}
+
+static int ignore_restart(void *context)
+{
+	return 0;
+}
+
+static int ignore_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+{
+	return 0;
+}
+
+static void a_visitor_can_end_the_reading(void **state)
+{
+	const struct profile_visitor visitor = {ignore_restart, ignore_node, stop_at_once};
+	struct chunk_manager *manager;
+	struct profile_buffer *buffer;
+	uint32_t random = 6;
+	int samples = 0, n;
+
+	open_with_limit(100 * CHUNK, &manager, &buffer);
+	for (n = 0; n < 10; n++)
+		assert_int_equal(put_random(buffer, &logs[0], &random), 0);
+	assert_int_equal(profile_buffer_read(buffer, &visitor, &samples), -77);
+	assert_int_equal(samples, 3);
+	profile_buffer_close(buffer);
+	chunk_manager_close(manager);
+}
+
+static int put_and_read(void *context)
+{
+	const struct profile_visitor visitor = {ignore_restart, ignore_node, stop_at_once};
+	struct chunk_manager *manager = NULL;
+	struct profile_buffer *buffer = NULL;
+	uint32_t random = 7, n;
+	int samples = 100, err;
+
+	memset(logs, 0, sizeof(logs));
+	err = chunk_manager_open(&manager, 100 * CHUNK, CHUNK);
+	if (!err)
+		err = profile_buffer_open(&buffer, manager, 42);
+	for (n = 0; n < 200 && !err; n++)
+		err = put_random(buffer, &logs[0], &random);
+	if (!err)
+		err = profile_buffer_read(buffer, &visitor, &samples);
+	profile_buffer_close(buffer);
+	chunk_manager_close(manager);
+	return err;
+}
+
+static void each_failing_allocation_is_reported(void **state)
+{
+	assert_true(alloc_fail_each(put_and_read, NULL) > 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_buffer_is_empty_and_holds_no_chunk),
+		cmocka_unit_test(samples_come_back_in_order),
+		cmocka_unit_test(every_state_of_being_overwritten_is_readable),
+		cmocka_unit_test(processes_share_one_limit_and_all_stay_readable),
+		cmocka_unit_test(an_entry_larger_than_a_chunk_is_refused_and_counted),
+		cmocka_unit_test(a_sample_lost_for_want_of_memory_harms_no_other),
+		cmocka_unit_test(a_visitor_can_end_the_reading),
+		cmocka_unit_test(each_failing_allocation_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* profile_buffer.c - entries (entry.h) as the blocks of a chunked buffer. */
+#include "buffer/profile_buffer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "buffer/chunked_buffer.h"
+#include "buffer/entry.h"
+
+struct profile_buffer {
+	struct chunked_buffer *blocks;
+	struct entry_encoder *encoder;
+	uint64_t unencoded; /* samples dropped before they had bytes */
+};
+
+int profile_buffer_open(struct profile_buffer **out, struct chunk_manager *manager,
+			uint32_t process_id)
+{
+	struct profile_buffer *buffer = calloc(1, sizeof(*buffer));
+	int err;
+
+	if (!buffer)
+		return -ENOMEM;
+	err = chunked_buffer_open(&buffer->blocks, process_id);
+	if (!err)
+		err = entry_encoder_open(&buffer->encoder);
+	if (err) {
+		profile_buffer_close(buffer);
+		return err;
+	}
+	chunked_buffer_set_manager(buffer->blocks, manager);
+	*out = buffer;
+	return 0;
+}
+
+void profile_buffer_close(struct profile_buffer *buffer)
+{
+	if (!buffer)
+		return;
+	chunked_buffer_close(buffer->blocks);
+	entry_encoder_close(buffer->encoder);
+	free(buffer);
+}
+
+int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample_entry *sample)
+{
+	const uint8_t *bytes;
+	size_t size;
+	int err;
+
+	err = entry_encode_sample(buffer->encoder, sample,
+				  chunked_buffer_starts_chunk(buffer->blocks), &bytes, &size);
+	if (err) {
+		buffer->unencoded++;
+		return err;
+	}
+	err = chunked_buffer_put(buffer->blocks, bytes, size, NULL);
+	if (err)
+		entry_encoder_drop(buffer->encoder);
+	return err;
+}
+
+struct walk {
+	struct entry_decoder *decoder;
+	const struct profile_visitor *visitor;
+	void *context;
+	uint8_t *copy; /* of an entry that two chunks share */
+	size_t copy_capacity;
+};
+
+static int visit_block(void *context, const struct block_view *block)
+{
+	size_t size = block->head_bytes + block->tail_bytes;
+	struct walk *walk = context;
+
+	if (block->tail_bytes) {
+		int err = array_reserve((void **)&walk->copy, &walk->copy_capacity, size, 1);
+
+		if (err)
+			return err;
+	}
+	return entry_decode(walk->decoder, block_view_bytes(block, walk->copy), size, walk->visitor,
+			    walk->context);
+}
+
+int profile_buffer_read(const struct profile_buffer *buffer, const struct profile_visitor *visitor,
+			void *context)
+{
+	struct walk walk = {.visitor = visitor, .context = context};
+	int result = entry_decoder_open(&walk.decoder);
+
+	if (!result)
+		result = chunked_buffer_each(buffer->blocks, visit_block, &walk);
+	entry_decoder_close(walk.decoder);
+	free(walk.copy);
+	return result;
+}
+
+struct profile_buffer_state profile_buffer_get_state(const struct profile_buffer *buffer)
+{
+	struct chunked_buffer_state blocks = chunked_buffer_get_state(buffer->blocks);
+
+	return (struct profile_buffer_state){
+		.range_start = blocks.range_start,
+		.range_end = blocks.range_end,
+		.pushed = blocks.pushed,
+		.cleared = blocks.cleared,
+		.failed_bytes = blocks.failed_bytes,
+		.failed = blocks.failed + buffer->unencoded,
+	};
+}
