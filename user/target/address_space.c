@@ -71,10 +71,10 @@ int address_space_add(struct address_space *space, const struct mapping *mapping
 int address_space_inherit(struct address_space *space, const struct address_space *from,
 			  uint64_t time_ns)
 {
-	size_t i;
+	size_t count = from->count, i; /* a record may say that a process is its own parent */
 	int err;
 
-	for (i = 0; i < from->count && from->items[i].from_ns <= time_ns; i++) {
+	for (i = 0; i < count && from->items[i].from_ns <= time_ns; i++) {
 		struct mapping mapping = from->items[i];
 
 		mapping.from_ns = 0;

@@ -41,6 +41,7 @@ struct process_node {
 
 struct latest_node {
 	uint32_t tgid;
+	uint32_t lives; /* images there have been under this tgid */
 	struct process *process;
 	bool out_of_memory;
 	UT_hash_handle hh;
@@ -107,24 +108,31 @@ static bool is_later(const struct process *a, const struct process *b)
 	return a->key_ns != b->key_ns ? a->key_ns > b->key_ns : a->exec_id > b->exec_id;
 }
 
-/* Enters a new image as the latest of its tgid, unless it turns up late. */
-static int note_latest(struct processes *processes, struct process *process)
+/* Puts a new image where it belongs among those of its tgid, which lead from the latest back to the first. */
+static void enter_life(struct latest_node *node, struct process *process)
+{
+	struct process **place = &node->process;
+
+	while (*place && is_later(*place, process))
+		place = &(*place)->previous;
+	process->previous = *place;
+	*place = process;
+	process->life = node->lives++;
+}
+
+static int note_life(struct processes *processes, struct process *process)
 {
 	struct latest_node *node = find_latest(processes, process->tgid);
 
 	if (node) {
-		process->life = node->process->life + 1;
-		if (is_later(process, node->process)) {
-			process->previous = node->process;
-			node->process = process;
-		}
+		enter_life(node, process);
 		return 0;
 	}
 	node = calloc(1, sizeof(*node));
 	if (!node)
 		return -ENOMEM;
 	node->tgid = process->tgid;
-	node->process = process;
+	enter_life(node, process);
 	HASH_ADD(hh, processes->latest, tgid, sizeof(node->tgid), node);
 	if (node->out_of_memory) {
 		free(node);
@@ -152,7 +160,7 @@ static int add_image(struct processes *processes, const struct life_key *key, st
 		free(node);
 		return -ENOMEM;
 	}
-	if (note_latest(processes, &node->process)) {
+	if (note_life(processes, &node->process)) {
 		HASH_DEL(processes->images, node);
 		free(node);
 		return -ENOMEM;

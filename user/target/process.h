@@ -42,7 +42,7 @@ struct process {
 	uint32_t number; /* dense, in order of appearance */
 	uint32_t tgid;
 	uint32_t exec_id;
-	uint32_t life; /* 0 for the first image under this tgid, 1, 2, ... for those after it */
+	uint32_t life; /* 0 for the first image met under this tgid, 1, 2, ... for those met after it */
 	uint64_t key_ns; /* the kernel's start time of its first thread */
 	uint64_t born_ns; /* fork or exec time; 0: before the recording began */
 	uint64_t died_ns; /* exit time, or when exec replaced it; 0: alive at the end of the recording */
