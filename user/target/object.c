@@ -3,8 +3,8 @@
  * object.c - see object.h.
  *
  * Two indexes lead to an object. `places` maps (device, inode, path) as /proc/PID/maps tells them; `builds` maps a build id,
- * which the kernel's mmap events carry instead of device and inode. A file met through one index is entered in
- * both, since opening it tells the rest. Many places may lead to one object: a library copied into 50 containers.
+ * which the kernel's mmap events carry instead of device and inode. A file met by its place is entered in both, since opening
+ * it tells its build id. Many places may lead to one object: a library copied into 50 containers.
  */
 #include "target/object.h"
 #include "base/array.h"
@@ -236,35 +236,48 @@ static int meet_file(struct objects *objects, const struct object_sighting *sigh
 	return err;
 }
 
+static int get_by_build(struct objects *objects, const struct object_sighting *sighting,
+			struct object **out)
+{
+	char key[2 * BUILD_ID_MAX_BYTES + 1];
+	struct object *object;
+
+	build_key(sighting->build_id, key);
+	object = index_find(objects->builds, key);
+	if (!object)
+		return meet_file(objects, sighting, out);
+	*out = object;
+	return 0;
+}
+
+static int get_by_place(struct objects *objects, const struct object_sighting *sighting,
+			struct object **out)
+{
+	struct object *object;
+	char key[4200];
+	int err;
+
+	snprintf(key, sizeof(key), "%" PRIx64 ":%" PRIx64 ":%s", sighting->device, sighting->inode,
+		 sighting->path);
+	object = index_find(objects->places, key);
+	if (!object) {
+		err = meet_file(objects, sighting, &object);
+		if (!err)
+			err = index_add(&objects->places, key, object);
+		if (err)
+			return err;
+	}
+	*out = object;
+	return 0;
+}
+
+/* A build id says all: such a sighting has no device and inode, and one path may hold many files, in time or in containers. */
 int objects_get(struct objects *objects, const struct object_sighting *sighting,
 		struct object **out)
 {
-	char build[2 * BUILD_ID_MAX_BYTES + 1], place[4200];
-	struct object *object = NULL;
-	int err;
-
-	if (sighting->build_id && sighting->build_id->size) {
-		build_key(sighting->build_id, build);
-		object = index_find(objects->builds, build);
-		if (object) {
-			*out = object;
-			return 0;
-		}
-	}
-	snprintf(place, sizeof(place), "%" PRIx64 ":%" PRIx64 ":%s", sighting->device,
-		 sighting->inode, sighting->path);
-	object = index_find(objects->places, place);
-	if (object) {
-		*out = object;
-		return 0;
-	}
-	err = meet_file(objects, sighting, &object);
-	if (err)
-		return err;
-	err = index_add(&objects->places, place, object);
-	if (!err)
-		*out = object;
-	return err;
+	if (sighting->build_id && sighting->build_id->size)
+		return get_by_build(objects, sighting, out);
+	return get_by_place(objects, sighting, out);
 }
 
 size_t objects_count(const struct objects *objects)
