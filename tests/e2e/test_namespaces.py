@@ -10,7 +10,7 @@ from harness import PYTHON, children, expect, expect_equal, expect_near
 def check_hot(test, pid):
     profile = test.record("--pid", pid, "--duration", "1").finish()
     thread = profile.main_thread(pid)
-    expect(len(thread.samples()) > 300, f"only {len(thread.samples())} samples")
+    expect(len(thread.samples()) > 100, f"only {len(thread.samples())} samples")
     top = thread.self_samples().most_common(1)[0][0]
     expect_equal(top, "hot_inner", "the hottest function")
     expect_near(thread.total_share("hot_inner"), 0.7, 0.06, "its share")

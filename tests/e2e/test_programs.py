@@ -11,10 +11,13 @@ import select
 import subprocess
 import time
 
-from harness import (PYTHON, comm, expect, expect_equal, expect_match, expect_near, schedstat_ns, wait_until)
+from harness import (PYTHON, comm, context_switches, expect, expect_between, expect_equal, expect_match, expect_near,
+                     schedstat_ns, wait_until)
 
 RATE_HZ = 1000
 SHARE_TOLERANCE = 0.03
+# A time that the target looked at before (after) the event may be that much earlier (later): it was not on a CPU.
+LATE_MS = 150
 # /proc/.../schedstat of a running thread is as old as the last tick.
 TICK_MS = 8
 
@@ -27,14 +30,17 @@ class Watch:
         recording = test.record_running("--pid", pid, "--rate", RATE_HZ, *options)
         self.tids = tids or [int(tid) for tid in os.listdir(f"/proc/{pid}/task")]
         self.names = {tid: comm(f"{pid}/task/{tid}") for tid in self.tids}
-        self.first = self.look()
+        self.first, self.first_switches = self.look(), self.switches()
         select.select([], [], [], seconds)
-        self.last = self.look()
+        self.last, self.last_switches = self.look(), self.switches()
         self.profile = recording.stop()
         self.client = test.client(self.profile)
 
     def look(self):
         return {tid: (time.monotonic_ns(), schedstat_ns(self.pid, tid)) for tid in self.tids}
+
+    def switches(self):
+        return {tid: context_switches(self.pid, tid) for tid in self.tids}
 
     def thread(self, tid):
         return self.profile.thread(pid=self.pid, tid=tid)
@@ -56,9 +62,10 @@ class Watch:
         start, end, cpu_ms = self.window(tid)
         samples = sum(start < row.time_ms <= end for row in self.thread(tid).samples())
         expected = cpu_ms / 1000 * RATE_HZ
-        expect(cpu_ms > (end - start) * 0.5, f"{self.names[tid]} had a CPU for only {cpu_ms:.0f} of {end - start:.0f} ms")
-        expect(0.97 * expected <= samples <= 1.03 * expected,
-               f"{samples} samples of {self.names[tid]} in {cpu_ms:.0f} ms of CPU time at {RATE_HZ} Hz")
+        # Each time it loses and gets a CPU, half a sample (the standard deviation) may be won or lost: four of them.
+        tolerance = 0.03 * expected + 2 * (self.last_switches[tid] - self.first_switches[tid]) ** 0.5
+        expect(cpu_ms > (end - start) * 0.25, f"{self.names[tid]} had a CPU for only {cpu_ms:.0f} of {end - start:.0f} ms")
+        expect_near(samples, expected, tolerance, f"the number of samples of {self.names[tid]}")
         self.profile.expect_nothing_lost()
 
     def check_names(self):
@@ -83,6 +90,15 @@ def check_top(client, handle, function, share):
     top = client.functions(handle)[0]
     expect_equal(top["name"], function, "the client's hottest function")
     expect_near(top["selfPercentage"] / 100, share, SHARE_TOLERANCE, f"the client's self share of {function}")
+
+
+def check_before(got_ms, seen_ms, what):
+    """It happened before the target looked at its clock."""
+    expect_between(got_ms, seen_ms - LATE_MS, seen_ms + 0.01, what)
+
+
+def check_after(got_ms, seen_ms, what):
+    expect_between(got_ms, seen_ms - 0.01, seen_ms + LATE_MS, what)
 
 
 def library_share(threads, pattern):
@@ -150,11 +166,10 @@ def test_threads_whole_life(test):
     for name, tid, cpu_ns, start_ns in lines:
         thread = profile.thread(name=name, tid=int(tid))
         expect_equal(thread.pid, main.pid, f"the process of {name}")
-        expect_near(thread.register_ms, profile.time_ms(start_ns), 20, f"registerTime of {name}")
-        expect(thread.unregister_ms is not None, f"{name} has no unregisterTime")
-        expect_near(thread.unregister_ms, end_ms, 30, f"unregisterTime of {name}")
+        check_before(thread.register_ms, profile.time_ms(start_ns), f"registerTime of {name}")
+        check_after(thread.unregister_ms, end_ms, f"unregisterTime of {name}")
         expect_near(thread.cpu_ns() / 1e6, int(cpu_ns) / 1e6, int(cpu_ns) / 1e8 + 3, f"the CPU time (ms) of {name}")
-    expect_near(main.process["meta"]["shutdownTime"] or -1, end_ms, 50, "shutdownTime")
+    check_after(main.process["meta"]["shutdownTime"], end_ms, "shutdownTime")
     profile.expect_nothing_lost()
     test.client(profile)
 
@@ -175,9 +190,9 @@ def test_forker(test):
         name = f"child-{number}"
         expect_equal(thread.process_name, name, "processName of a child")
         expect((name, "GeckoMain", int(pid)) in shown, f"the client does not show {name}: {shown}")
-        expect_near(thread.register_ms, profile.time_ms(start_ns), 20, f"registerTime of {name}")
-        expect_near(thread.unregister_ms or -1, profile.time_ms(end_ns), 20, f"unregisterTime of {name}")
-        expect_near(thread.process["meta"]["shutdownTime"] or -1, profile.time_ms(end_ns), 20, f"shutdownTime of {name}")
+        check_after(thread.register_ms, profile.time_ms(start_ns), f"registerTime of {name}")
+        check_before(thread.unregister_ms, profile.time_ms(end_ns), f"unregisterTime of {name}")
+        check_before(thread.process["meta"]["shutdownTime"], profile.time_ms(end_ns), f"shutdownTime of {name}")
         expect(thread.total_share("child_work") > 0.9, f"child_work is on {thread.total_share('child_work'):.3f} of {name}")
         expect_near(thread.cpu_ns() / 1e6, life_ms, life_ms * 0.01 + TICK_MS, f"the CPU time (ms) of {name}")
         check_top(client, client.handle(int(pid)), "child_work", thread.self_share("child_work"))
@@ -199,8 +214,8 @@ def test_execer(test):
     expect_equal(second.total_share("before_exec"), 0, "the share of before_exec after exec")
     border = profile.time_ms(re.search(r"^exec (\d+)$", recording.stdout, re.M).group(1))
     image = profile.time_ms(re.search(r"^image (\d+)$", recording.stdout, re.M).group(1))
-    expect_near(first.unregister_ms or -1, border, 20, "the end of the first image")
-    expect_near(second.register_ms, image, 20, "the begin of the second image")
+    check_after(first.unregister_ms, border, "the end of the first image")
+    check_before(second.register_ms, image, "the begin of the second image")
     expect_near(second.cpu_ns() / 1e6, 1000, 10 + TICK_MS, "the CPU time (ms) of the second image")
     names = {process for process, _, _, _ in client.threads()}
     expect({"execer", "execer-next"} <= names, f"the client shows {names}")
@@ -222,8 +237,8 @@ def test_churn(test):
     for tid, name, start_ns, end_ns, cpu_ns in lines:
         thread = threads[int(tid)]
         expect_equal(thread.name, name, f"the name of thread {tid}")
-        expect_near(thread.register_ms, profile.time_ms(start_ns), 20, f"registerTime of {name}")
-        expect_near(thread.unregister_ms or -1, profile.time_ms(end_ns), 20, f"unregisterTime of {name}")
+        check_before(thread.register_ms, profile.time_ms(start_ns), f"registerTime of {name}")
+        check_after(thread.unregister_ms, profile.time_ms(end_ns), f"unregisterTime of {name}")
         # The first row's delta says nothing: one interval may be missing.
         expect_near(thread.cpu_ns() / 1e6, int(cpu_ns) / 1e6, int(cpu_ns) / 1e8 + 2, f"the CPU time (ms) of {name}")
     samples = sum(len(threads[int(line[0])].samples()) for line in lines)
@@ -360,7 +375,7 @@ def test_two_programs_at_once(test):
     profile = test.record("--pid", f"{first.pid},{second.pid}", "--duration", 1).finish()
     expect_equal(profile.pids(), {first.pid, second.pid}, "the processes of the profile")
     for pid in (first.pid, second.pid):
-        expect(len(profile.main_thread(pid).samples()) > 200, f"process {pid} was hardly sampled")
+        expect(len(profile.main_thread(pid).samples()) > 100, f"process {pid} was hardly sampled")
     shown = {process["pid"] for process in test.client(profile).processes()}
     expect_equal(shown, {str(first.pid), str(second.pid)}, "the processes the client shows")
 
@@ -370,7 +385,7 @@ def test_high_rate(test):
     profile = test.record("--pid", target.pid, "--duration", 2, "--rate", 10000).finish()
     thread = profile.main_thread(target.pid)
     cpu_s = thread.cpu_ns() / 1e9
-    expect(cpu_s > 1, f"the target had a CPU for {cpu_s:.1f} s only")
+    expect(cpu_s > 0.4, f"the target had a CPU for {cpu_s:.1f} s only")
     expect(len(thread.samples()) > 0.9 * cpu_s * 10000, f"{len(thread.samples())} samples in {cpu_s:.2f} s at 10 kHz")
     expect_near(profile.meta["interval"], 0.1, 0.0001, "meta.interval")
     profile.expect_nothing_lost()
