@@ -7,13 +7,16 @@
 
 struct kernel_symbols;
 
-/* Reads `path` (NULL: /proc/kallsyms). 0; -EACCES: the kernel hides the addresses (kptr_restrict); -errno. */
+/*
+ * Reads `path` (NULL: /proc/kallsyms). 0; -EACCES: the kernel hides the addresses (kptr_restrict);
+ * -errno.
+ */
 int kernel_symbols_open(struct kernel_symbols **out, const char *path);
 void kernel_symbols_close(struct kernel_symbols *symbols);
 
 /*
- * The function at `address`, or NULL. *module gets the module's name, or NULL for the kernel proper; *start where the
- * function starts. Both may be NULL. Names live until close.
+ * The function at `address`, or NULL. *module gets the module's name, or NULL for the kernel
+ * proper; *start where the function starts. Both may be NULL. Names live until close.
  */
 const char *kernel_symbols_lookup(const struct kernel_symbols *symbols, uint64_t address,
 				  const char **module, uint64_t *start);

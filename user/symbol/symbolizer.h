@@ -2,9 +2,10 @@
 /*
  * symbolizer.h - from a place in a file to the function's name.
  *
- * A file's symbols are read when the first address in it is asked for: .symtab, .dynsym, the .symtab of .gnu_debugdata (xz),
- * and that of a separate debug file found by build id or debug link. Names are demangled once each. All names live until
- * symbolizer_close(). One thread at a time. Files are hostile input.
+ * A file's symbols are read when the first address in it is asked for: .symtab, .dynsym, the
+ * .symtab of .gnu_debugdata (xz), and that of a separate debug file found by build id or debug
+ * link. Names are demangled once each. All names live until symbolizer_close(). One thread at a
+ * time. Files are hostile input.
  */
 #ifndef GECKOBPF_SYMBOL_SYMBOLIZER_H
 #define GECKOBPF_SYMBOL_SYMBOLIZER_H
@@ -28,11 +29,11 @@ struct symbol_source {
 	int fd; /* open for reading, or -1 */
 	const void *image; /* or the file in memory (vDSO); NULL: none */
 	size_t image_bytes;
-	const char *root; /* "/proc/PID/root": where the process finds its debug files; NULL: none */
+	const char *root; /* "/proc/PID/root": where the process has its files; NULL: none */
 };
 
 struct symbol_options {
-	const char *debug_dir; /* NULL: /usr/lib/debug */
+	const char *debug_dir; /* borrowed; NULL: /usr/lib/debug */
 	bool raw_names; /* do not demangle */
 };
 
@@ -45,17 +46,22 @@ int symbolizer_add_file(struct symbolizer *symbolizer, const struct symbol_sourc
 			struct symbol_file **out);
 
 /*
- * The function at `offset` bytes into the file (mapping.offset + address - mapping.start).
- * 0; -ENOENT: no symbol covers it; -ENOEXEC: not an ELF file we can read; -ENOMEM; -errno of reading it.
+ * The function at `offset` bytes into the file (mapping.offset + address - mapping.start). 0;
+ * -ENOENT: no symbol covers it; -ENOEXEC: not an ELF file we can read; -ENOMEM; -errno of reading
+ * it.
  */
 int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol *out);
 
 /*
- * The build id, at most `capacity` bytes of it; returns its size, 0 if it has none or cannot be read.
+ * The build id, at most `capacity` bytes of it; returns its size, 0 if it has none or cannot be
+ * read.
  */
 size_t symbol_file_build_id(struct symbol_file *file, uint8_t *bytes, size_t capacity);
 
-/* How the file's offsets become virtual addresses, and the lowest page it loads. 0 or as symbol_file_lookup(). */
+/*
+ * How the file's offsets become virtual addresses, and the lowest page it loads. 0 or as
+ * symbol_file_lookup().
+ */
 int symbol_file_address(struct symbol_file *file, uint64_t offset, uint64_t *address);
 int symbol_file_base(struct symbol_file *file, uint64_t *base);
 

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_symbolizer.c - names of real functions: in this program, libc, the vDSO, and libraries made
+ * here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "elf_fixture.h"
+#include "symbol/elf_file.h"
+#include "symbol/symbolizer.h"
+
+static __attribute__((noinline)) int local_function(int x)
+{
+	return x * 7 + 1;
+}
+
+__attribute__((noinline)) int global_function(int x);
+__attribute__((noinline)) int global_function(int x)
+{
+	return local_function(x) * 5;
+}
+
+/* ---- where things are --------------------------------------------------------- */
+
+/* A loaded file: its path, and the file offset and ELF address of a place in memory. */
+struct place {
+	uint64_t pointer;
+	char path[4096];
+	uint64_t offset, address;
+	bool found;
+};
+
+static int find_place(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct place *place = context;
+	size_t i;
+
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		uint64_t address = place->pointer - info->dlpi_addr;
+
+		if (header->p_type != PT_LOAD || address - header->p_vaddr >= header->p_filesz)
+			continue;
+		strncpy(place->path, info->dlpi_name[0] ? info->dlpi_name : "/proc/self/exe",
+			sizeof(place->path) - 1);
+		place->offset = address - header->p_vaddr + header->p_offset;
+		place->address = address;
+		place->found = true;
+		return 1;
+	}
+	return 0;
+}
+
+static struct place place_of(const void *pointer)
+{
+	struct place place = {.pointer = (uintptr_t)pointer};
+
+	dl_iterate_phdr(find_place, &place);
+	assert_true(place.found);
+	return place;
+}
+
+static struct symbolizer *open_symbolizer(void)
+{
+	struct symbolizer *symbolizer = NULL;
+
+	assert_int_equal(symbolizer_open(&symbolizer, NULL), 0);
+	return symbolizer;
+}
+
+static struct symbol_file *add_path(struct symbolizer *symbolizer, const char *path)
+{
+	const struct symbol_source source = {.path = path, .fd = -1};
+	struct symbol_file *file = NULL;
+
+	assert_int_equal(symbolizer_add_file(symbolizer, &source, &file), 0);
+	return file;
+}
+
+static void assert_symbol(struct symbol_file *file, uint64_t offset, const char *name,
+			  uint64_t address)
+{
+	struct symbol symbol;
+
+	assert_int_equal(symbol_file_lookup(file, offset, &symbol), 0);
+	assert_string_equal(symbol.name, name);
+	assert_int_equal(symbol.address, address);
+}
+
+/* ---- this process ------------------------------------------------------------- */
+
+static void test_own_functions(void **state)
+{
+	struct symbolizer *symbolizer = open_symbolizer();
+	struct place local = place_of((const void *)local_function);
+	struct place global = place_of((const void *)global_function);
+	struct symbol_file *file = add_path(symbolizer, local.path);
+	struct symbol first, second;
+	uint64_t address, base;
+
+	assert_int_equal(global_function(1), 40);
+	assert_symbol(file, local.offset, "local_function", local.address);
+	assert_symbol(file, local.offset + 3, "local_function", local.address);
+	assert_symbol(file, global.offset + 1, "global_function", global.address);
+	/* The same name is the same pointer. */
+	assert_int_equal(symbol_file_lookup(file, local.offset, &first), 0);
+	assert_int_equal(symbol_file_lookup(file, local.offset + 2, &second), 0);
+	assert_ptr_equal(first.name, second.name);
+	assert_true(first.size > 3 && first.size < 1000);
+
+	assert_int_equal(symbol_file_address(file, local.offset, &address), 0);
+	assert_int_equal(address, local.address);
+	assert_int_equal(symbol_file_base(file, &base), 0);
+	assert_true(base <= local.address && base % 4096 == 0);
+	symbolizer_close(symbolizer);
+}
+
+/* libc is stripped, but exports these. By descriptor, which stays open. */
+static void test_libc(void **state)
+{
+	static const char *const names[] = {"malloc", "qsort", "getenv", "bsearch"};
+	struct symbolizer *symbolizer = open_symbolizer();
+	struct symbol_source source = {.path = "/nonexistent/libc.so.6"};
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	struct symbol_file *file;
+	size_t i;
+
+	if (!libc)
+		skip();
+	source.fd = open(place_of(dlsym(libc, "malloc")).path, O_RDONLY | O_CLOEXEC);
+	assert_true(source.fd >= 0);
+	assert_int_equal(symbolizer_add_file(symbolizer, &source, &file), 0);
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct place place = place_of(dlsym(libc, names[i]));
+
+		assert_symbol(file, place.offset, names[i], place.address);
+		assert_symbol(file, place.offset + 1, names[i], place.address);
+	}
+	symbolizer_close(symbolizer);
+	assert_int_equal(fcntl(source.fd, F_GETFD), FD_CLOEXEC);
+	close(source.fd);
+	dlclose(libc);
+}
+
+static size_t vdso_bytes(const char *image)
+{
+	const Elf64_Ehdr *header = (const void *)image;
+
+	return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+}
+
+static void test_vdso(void **state)
+{
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+	struct symbolizer *symbolizer;
+	struct symbol_file *file;
+	struct symbol_source source = {.path = "[vdso]", .fd = -1, .image = image};
+	struct symbol symbol;
+	uint64_t offset;
+	bool found = false;
+	uint8_t id[64];
+
+	if (!image || sizeof(void *) != 8)
+		skip();
+	symbolizer = open_symbolizer();
+	source.image_bytes = vdso_bytes(image);
+	assert_int_equal(symbolizer_add_file(symbolizer, &source, &file), 0);
+	for (offset = 0; offset < source.image_bytes; offset++)
+		if (!symbol_file_lookup(file, offset, &symbol))
+			found |= strstr(symbol.name, "clock_gettime") != NULL;
+	assert_true(found);
+	assert_int_equal(symbol_file_build_id(file, id, sizeof(id)), 20);
+	symbolizer_close(symbolizer);
+}
+
+/* ---- libraries made here ------------------------------------------------------ */
+
+/* The file offset of a section, and its ELF address. */
+static uint64_t section_offset(const char *name, const char *section_name, uint64_t *address)
+{
+	const struct elf_section *section;
+	struct elf_file *file;
+	uint64_t offset;
+
+	assert_int_equal(elf_file_open(&file, fixture_path(name)), 0);
+	section = elf_file_named(file, section_name);
+	assert_non_null(section);
+	offset = section->offset;
+	if (address)
+		*address = section->address;
+	elf_file_close(file);
+	return offset;
+}
+
+/* Whether the function of that name is somewhere in the 256 bytes at `offset`. */
+static bool has_function(struct symbol_file *file, uint64_t offset, const char *name)
+{
+	struct symbol symbol;
+	uint64_t i;
+
+	for (i = 0; i < 256; i++)
+		if (!symbol_file_lookup(file, offset + i, &symbol) && !strcmp(symbol.name, name))
+			return true;
+	return false;
+}
+
+static void test_library(void **state)
+{
+	struct symbolizer *symbolizer;
+	struct symbol_file *file;
+	uint8_t id[20], part[8];
+	uint64_t text;
+
+	if (!fixture_make_library())
+		skip();
+	symbolizer = open_symbolizer();
+	file = add_path(symbolizer, fixture_path("lib.so"));
+	text = section_offset("lib.so", ".text", NULL);
+	assert_true(has_function(file, text, "outer_function"));
+	assert_true(has_function(file, text, "hidden_function"));
+	assert_int_equal(symbol_file_build_id(file, id, sizeof(id)), 20);
+	assert_int_equal(symbol_file_build_id(file, part, sizeof(part)), 8);
+	assert_memory_equal(id, part, 8);
+	symbolizer_close(symbolizer);
+}
+
+/* In a stripped library, what is not exported has no name, and does not get a neighbour's. */
+static void test_stripped_library(void **state)
+{
+	struct symbolizer *symbolizer;
+	struct symbol_file *file;
+	uint64_t text;
+
+	if (!fixture_make_library() || !fixture_run("strip -o stripped.so lib.so"))
+		skip();
+	symbolizer = open_symbolizer();
+	file = add_path(symbolizer, fixture_path("stripped.so"));
+	text = section_offset("stripped.so", ".text", NULL);
+	assert_true(has_function(file, text, "outer_function"));
+	assert_false(has_function(file, text, "hidden_function"));
+	symbolizer_close(symbolizer);
+}
+
+static void write_text(const char *name, const char *text)
+{
+	fixture_write(name, text, strlen(text));
+}
+
+static void check_stub(const char *compile, const char *section, uint64_t skip_bytes)
+{
+	struct symbolizer *symbolizer = open_symbolizer();
+	struct symbol_file *file = add_path(symbolizer, fixture_path("stubs.so"));
+	uint64_t address, offset;
+	struct symbol symbol;
+
+	if (!fixture_run("%s", compile)) {
+		symbolizer_close(symbolizer);
+		skip();
+	}
+	offset = section_offset("stubs.so", section, &address) + skip_bytes;
+	address += skip_bytes;
+	assert_symbol(file, offset, "imported_function@plt", address);
+	assert_symbol(file, offset + 7, "imported_function@plt", address);
+	assert_int_equal(symbol_file_lookup(file, offset, &symbol), 0);
+	assert_true(symbol.size == 8 || symbol.size == 16);
+	symbolizer_close(symbolizer);
+}
+
+static void test_linkage_stubs(void **state)
+{
+#ifndef __x86_64__
+	skip();
+#endif
+	if (!fixture_make_library())
+		skip();
+	check_stub(
+		"cc -O1 -fPIC -shared -nostdlib -fcf-protection=none -Wl,-z,lazy -o stubs.so lib.c",
+		".plt", 16);
+	check_stub("cc -O1 -fPIC -shared -nostdlib -fcf-protection -Wl,-z,lazy,-z,ibtplt -o "
+		   "stubs.so lib.c",
+		   ".plt.sec", 0);
+	/* Called and its address taken, bound at start: its stub shares the other's slot. */
+	write_text("lib.c", "int imported_function(int);\n"
+			    "int (*f(void))(int) { return imported_function; }\n"
+			    "int g(int x) { return imported_function(x) + 1; }\n");
+	check_stub(
+		"cc -O1 -fPIC -shared -nostdlib -fcf-protection=none -Wl,-z,now -o stubs.so lib.c",
+		".plt.got", 0);
+}
+
+static void test_32_bit_library(void **state)
+{
+	struct symbolizer *symbolizer;
+	struct symbol_file *file;
+
+	if (!fixture_make_library() ||
+	    !fixture_run("cc -m32 -O1 -shared -nostdlib -o lib32.so lib.c"))
+		skip();
+	symbolizer = open_symbolizer();
+	file = add_path(symbolizer, fixture_path("lib32.so"));
+	assert_true(
+		has_function(file, section_offset("lib32.so", ".text", NULL), "outer_function"));
+	assert_true(
+		has_function(file, section_offset("lib32.so", ".text", NULL), "hidden_function"));
+	symbolizer_close(symbolizer);
+}
+
+static void test_cplusplus_and_raw(void **state)
+{
+	static const char source[] = "namespace a { int b(int x) { return x + 1; } }\n";
+	const struct symbol_options options = {.raw_names = true};
+	struct symbolizer *symbolizer;
+	uint64_t text;
+
+	fixture_write("cpp.cc", source, sizeof(source) - 1);
+	if (!fixture_run("c++ -O1 -fPIC -shared -nostdlib -o cpp.so cpp.cc"))
+		skip();
+	text = section_offset("cpp.so", ".text", NULL);
+	symbolizer = open_symbolizer();
+	assert_true(has_function(add_path(symbolizer, fixture_path("cpp.so")), text, "a::b(int)"));
+	symbolizer_close(symbolizer);
+	assert_int_equal(symbolizer_open(&symbolizer, &options), 0);
+	assert_true(has_function(add_path(symbolizer, fixture_path("cpp.so")), text, "_ZN1a1bEi"));
+	symbolizer_close(symbolizer);
+}
+
+/* ---- what cannot be read ------------------------------------------------------ */
+
+static void test_errors(void **state)
+{
+	struct symbolizer *symbolizer = open_symbolizer();
+	struct symbol symbol = {.name = "untouched"};
+	struct symbol_file *file;
+	uint64_t value = 7;
+	uint8_t id[20];
+	const struct {
+		struct symbol_source source;
+		int err;
+	} sources[] = {
+		{{.path = "/nonexistent", .fd = -1}, -ENOENT},
+		{{.path = NULL, .fd = -1}, -ENOENT},
+		{{.path = "/etc/passwd", .fd = -1}, -ENOEXEC},
+		{{.path = "/", .fd = -1}, -ENOEXEC},
+		{{.path = "closed", .fd = 999}, -EBADF},
+		{{.path = "short", .fd = -1, .image = "\177ELF", .image_bytes = 4}, -ENOEXEC},
+		{{.path = "empty", .fd = -1, .image = "", .image_bytes = 0}, -ENOEXEC},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		assert_int_equal(symbolizer_add_file(symbolizer, &sources[i].source, &file), 0);
+		assert_int_equal(symbol_file_lookup(file, 0, &symbol), sources[i].err);
+		assert_int_equal(symbol_file_lookup(file, 0, &symbol), sources[i].err);
+		assert_int_equal(symbol_file_address(file, 0, &value), sources[i].err);
+		assert_int_equal(symbol_file_base(file, &value), sources[i].err);
+		assert_int_equal(symbol_file_build_id(file, id, sizeof(id)), 0);
+	}
+	assert_string_equal(symbol.name, "untouched");
+	assert_int_equal(value, 7);
+	/* An offset that no segment has. */
+	file = add_path(symbolizer, "/proc/self/exe");
+	assert_int_equal(symbol_file_lookup(file, UINT64_MAX, &symbol), -ENOENT);
+	assert_int_equal(symbol_file_lookup(file, UINT64_MAX, &symbol), -ENOENT);
+	symbolizer_close(symbolizer);
+	symbolizer_close(NULL);
+}
+
+/* Looks at everything that a file says about itself. Only certain errors may come of it. */
+static void exercise(const char *image, size_t size)
+{
+	const struct symbol_source source = {
+		.path = "/nonexistent/dir/lib.so", .fd = -1, .image = image, .image_bytes = size};
+	struct symbolizer *symbolizer = open_symbolizer();
+	struct symbol_file *file;
+	struct symbol symbol;
+	uint64_t offset, base;
+	uint8_t id[64];
+
+	assert_int_equal(symbolizer_add_file(symbolizer, &source, &file), 0);
+	for (offset = 0; offset < size + 64; offset += 29) {
+		int err = symbol_file_lookup(file, offset, &symbol);
+
+		assert_true(!err || err == -ENOENT || err == -ENOEXEC || err == -ENOMEM);
+		if (!err)
+			assert_true(strlen(symbol.name) > 0);
+	}
+	symbol_file_base(file, &base);
+	assert_true(symbol_file_build_id(file, id, sizeof(id)) <= sizeof(id));
+	symbolizer_close(symbolizer);
+}
+
+static void damage(const char *image, size_t size)
+{
+	char *copy = malloc(size);
+	unsigned int seed = 11, round, flips;
+	size_t cut;
+
+	assert_non_null(copy);
+	for (cut = 0; cut < size; cut += 1 + size / 150) {
+		memcpy(copy, image, cut);
+		exercise(copy, cut);
+	}
+	for (round = 0; round < 400; round++) {
+		memcpy(copy, image, size);
+		for (flips = 0; flips < 1 + round % 20; flips++)
+			copy[(size_t)rand_r(&seed) % size] ^= (char)(1 << rand_r(&seed) % 8);
+		/* Half of the damage goes where it hurts: the headers. */
+		if (round % 2) {
+			copy[16 + (size_t)rand_r(&seed) % 300] = (char)rand_r(&seed);
+			copy[size - 1 - (size_t)rand_r(&seed) % 1000] = (char)rand_r(&seed);
+		}
+		exercise(copy, size);
+	}
+	free(copy);
+}
+
+static void test_damaged_vdso(void **state)
+{
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+
+	if (!image || sizeof(void *) != 8)
+		skip();
+	damage(image, vdso_bytes(image));
+}
+
+static void test_damaged_library(void **state)
+{
+	size_t size;
+	char *image;
+
+	if (!fixture_make_library())
+		skip();
+	image = fixture_read("lib.so", &size);
+	damage(image, size);
+	free(image);
+}
+
+/* ---- memory ------------------------------------------------------------------- */
+
+static int open_once(void *context)
+{
+	const struct symbol_source source = {.path = "/proc/self/exe", .fd = -1};
+	struct symbolizer *symbolizer;
+	struct symbol_file *file;
+	int err = symbolizer_open(&symbolizer, NULL);
+
+	if (err)
+		return err;
+	err = symbolizer_add_file(symbolizer, &source, &file);
+	symbolizer_close(symbolizer);
+	return err;
+}
+
+/* What failed for lack of memory works when there is some again. */
+static void test_no_memory(void **state)
+{
+	struct place place = place_of((const void *)local_function);
+	size_t n;
+
+	for (n = 1;; n++) {
+		struct symbolizer *symbolizer = open_symbolizer();
+		struct symbol_file *file = add_path(symbolizer, place.path);
+		struct symbol symbol;
+		bool hit;
+		int err;
+
+		alloc_fail_at(n);
+		err = symbol_file_lookup(file, place.offset, &symbol);
+		hit = alloc_fail_stop();
+		assert_true(!err || (hit && err == -ENOMEM));
+		assert_symbol(file, place.offset, "local_function", place.address);
+		symbolizer_close(symbolizer);
+		if (!hit)
+			break;
+	}
+	assert_true(n > 12);
+	assert_int_equal(alloc_fail_each(open_once, NULL), 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_own_functions),
+		cmocka_unit_test(test_libc),
+		cmocka_unit_test(test_vdso),
+		cmocka_unit_test(test_library),
+		cmocka_unit_test(test_stripped_library),
+		cmocka_unit_test(test_linkage_stubs),
+		cmocka_unit_test(test_32_bit_library),
+		cmocka_unit_test(test_cplusplus_and_raw),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_damaged_vdso),
+		cmocka_unit_test(test_damaged_library),
+		cmocka_unit_test(test_no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, fixture_make, fixture_remove);
+}

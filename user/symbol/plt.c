@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * plt.c - see plt.h.
+ *
+ * Every stub, whichever of .plt, .plt.sec and .plt.got it is in, jumps through a slot of the global
+ * offset table, and a relocation says which symbol's address the loader puts there:
+ *
+ *   stub: [endbr64] [bnd] jmp *disp32(%rip) -> slot <- relocation {slot, symbol} -> .dynsym -> name
+ */
+#include "symbol/plt.h"
+#include "base/array.h"
+#include "symbol/address_sort.h"
+#include "symbol/elf_file.h"
+#include "symbol/symbol_table.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct slot {
+	uint64_t address; /* first: address_sort() */
+	uint64_t name; /* offset in the strings of .dynsym */
+};
+
+struct slots {
+	struct slot *items;
+	size_t count, capacity;
+};
+
+/* What the slots are made from. */
+struct dynamic_symbols {
+	char *bytes; /* Elf64_Sym[] */
+	size_t count;
+};
+
+static int add_slot(struct slots *slots, const Elf64_Rela *relocation,
+		    const struct dynamic_symbols *symbols)
+{
+	uint64_t type = ELF64_R_TYPE(relocation->r_info);
+	uint64_t index = ELF64_R_SYM(relocation->r_info);
+	Elf64_Sym symbol;
+
+	if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || !index ||
+	    index >= symbols->count)
+		return 0;
+	memcpy(&symbol, symbols->bytes + index * sizeof(symbol), sizeof(symbol));
+	if (ARRAY_ROOM(slots))
+		return -ENOMEM;
+	slots->items[slots->count++] =
+		(struct slot){.address = relocation->r_offset, .name = symbol.st_name};
+	return 0;
+}
+
+static int add_slots(struct slots *slots, const struct elf_file *file, const char *section_name,
+		     const struct dynamic_symbols *symbols)
+{
+	const struct elf_section *section = elf_file_named(file, section_name);
+	char *bytes;
+	size_t at;
+	int err;
+
+	if (!section || section->type != SHT_RELA)
+		return 0;
+	err = elf_file_read_section(file, section, &bytes);
+	if (err)
+		return err;
+	for (at = 0; !err && section->size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
+		Elf64_Rela relocation;
+
+		memcpy(&relocation, bytes + at, sizeof(relocation));
+		err = add_slot(slots, &relocation, symbols);
+	}
+	free(bytes);
+	return err;
+}
+
+static const struct slot *find_slot(const struct slots *slots, uint64_t address)
+{
+	size_t low = 0, high = slots->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (slots->items[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < slots->count && slots->items[low].address == address ? &slots->items[low]
+									  : NULL;
+}
+
+/*
+ * Puts the address that the stub at `code` jumps through into *slot; false: that is no such stub.
+ */
+static bool decode_stub(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	int32_t displacement;
+	size_t at = 0;
+
+	if (!memcmp(code, endbr64, sizeof(endbr64)))
+		at = sizeof(endbr64);
+	if (code[at] == 0xf2)
+		at++;
+	if (at + 6 > size || code[at] != 0xff || code[at + 1] != 0x25)
+		return false;
+	memcpy(&displacement, code + at + 2, sizeof(displacement));
+	*slot = address + at + 6 + (uint64_t)(int64_t)displacement;
+	return true;
+}
+
+static int add_stubs(struct symbol_table *table, const struct elf_file *file,
+		     const char *section_name, uint8_t source, const struct slots *slots)
+{
+	const struct elf_section *section = elf_file_named(file, section_name);
+	size_t stub_bytes, at;
+	char *bytes;
+	int err;
+
+	if (!section || section->type != SHT_PROGBITS)
+		return 0;
+	stub_bytes = section->entry_bytes == 8 ? 8 : 16;
+	err = elf_file_read_section(file, section, &bytes);
+	if (err)
+		return err;
+	for (at = 0; err != -ENOMEM && section->size - at >= stub_bytes; at += stub_bytes) {
+		const struct slot *slot;
+		uint64_t address;
+
+		if (!decode_stub((uint8_t *)bytes + at, stub_bytes, section->address + at,
+				 &address))
+			continue;
+		slot = find_slot(slots, address);
+		if (slot)
+			err = symbol_table_add_stub(table, source, (uint32_t)slot->name,
+						    section->address + at, (uint32_t)stub_bytes);
+	}
+	free(bytes);
+	return err;
+}
+
+/* .rela.dyn is mostly about other things, and large: it is read only for .plt.got. */
+static int read_slots(const struct elf_file *file, struct slots *slots)
+{
+	const struct elf_section *section = elf_file_typed(file, SHT_DYNSYM);
+	struct dynamic_symbols symbols = {0};
+	int err;
+
+	if (!section)
+		return 0;
+	err = elf_file_read_section(file, section, &symbols.bytes);
+	if (err)
+		return err;
+	symbols.count = section->size / sizeof(Elf64_Sym);
+	err = add_slots(slots, file, ".rela.plt", &symbols);
+	if (!err && elf_file_named(file, ".plt.got"))
+		err = add_slots(slots, file, ".rela.dyn", &symbols);
+	free(symbols.bytes);
+	return err;
+}
+
+int plt_add(struct symbol_table *table, const struct elf_file *file, uint8_t source)
+{
+	static const char *const sections[] = {".plt", ".plt.sec", ".plt.got"};
+	struct slots slots = {0};
+	size_t i;
+	int err;
+
+	if (file->machine != EM_X86_64 || !file->is_64_bit)
+		return 0;
+	err = read_slots(file, &slots);
+	if (!err)
+		err = address_sort(slots.items, slots.count, sizeof(*slots.items));
+	for (i = 0; !err && i < sizeof(sections) / sizeof(*sections); i++)
+		err = add_stubs(table, file, sections[i], source, &slots);
+	free(slots.items);
+	return err;
+}

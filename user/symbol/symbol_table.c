@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * symbol_table.c - see symbol_table.h.
+ *
+ * Functions may lie within functions (assembler labels, outlined parts), or overlap when the file
+ * lies. Each symbol therefore knows its `outer` one, and a lookup walks outwards until one covers
+ * the address:
+ *
+ *   addresses  0         50   60         100
+ *   a          |-------------------------|          outer: none
+ *   b                    |----|                     outer: a
+ *   find(70): b is the last that starts before, but ends; its outer, a, covers it
+ */
+#include "symbol/symbol_table.h"
+#include "base/array.h"
+#include "symbol/address_sort.h"
+#include "symbol/elf_file.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define MAX_SOURCES 8
+
+enum { RANK_GLOBAL = 2, RANK_WEAK = 1, RANK_SIZED = 4, RANK_FUNCTION = 8 };
+
+struct strings {
+	char *text; /* NUL after the last byte */
+	uint64_t size;
+};
+
+struct symbol_table {
+	struct table_symbol *items;
+	size_t count, capacity;
+	struct strings sources[MAX_SOURCES];
+	uint8_t source_count;
+};
+
+int symbol_table_open(struct symbol_table **out)
+{
+	struct symbol_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return -ENOMEM;
+	*out = table;
+	return 0;
+}
+
+void symbol_table_close(struct symbol_table *table)
+{
+	size_t i;
+
+	if (!table)
+		return;
+	for (i = 0; i < table->source_count; i++)
+		free(table->sources[i].text);
+	free(table->items);
+	free(table);
+}
+
+/* ---- filling ------------------------------------------------------------------ */
+
+/*
+ * Labels that assemblers and compilers leave behind: ".L12", ".annobin_x", and "$x", "$d" on ARM
+ * and RISC-V.
+ */
+static bool is_noise(const char *name)
+{
+	return name[0] == '.' || name[0] == '$';
+}
+
+static uint8_t rank_of(const Elf64_Sym *symbol)
+{
+	unsigned int type = ELF64_ST_TYPE(symbol->st_info), bind = ELF64_ST_BIND(symbol->st_info);
+	uint8_t rank = 0;
+
+	if (type == STT_FUNC || type == STT_GNU_IFUNC)
+		rank |= RANK_FUNCTION;
+	if (symbol->st_size)
+		rank |= RANK_SIZED;
+	if (bind == STB_GLOBAL || bind == STB_GNU_UNIQUE)
+		rank |= RANK_GLOBAL;
+	else if (bind == STB_WEAK)
+		rank |= RANK_WEAK;
+	return rank;
+}
+
+static bool is_function(const Elf64_Sym *symbol, const struct elf_section *section,
+			const char *name)
+{
+	unsigned int type = ELF64_ST_TYPE(symbol->st_info);
+
+	if (type == STT_FUNC || type == STT_GNU_IFUNC)
+		return name[0] != '\0';
+	return type == STT_NOTYPE && section->flags & SHF_EXECINSTR && name[0] != '\0' &&
+	       !is_noise(name);
+}
+
+/* Takes the symbol in if it is a function of this file. There must be room for it. */
+static void add_symbol(struct symbol_table *table, const struct elf_file *file,
+		       const struct strings *strings, const Elf64_Sym *symbol)
+{
+	const struct elf_section *section;
+	uint64_t left;
+
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= file->section_count ||
+	    symbol->st_name >= strings->size)
+		return;
+	section = &file->sections[symbol->st_shndx];
+	if (!is_function(symbol, section, strings->text + symbol->st_name) ||
+	    symbol->st_value < section->address ||
+	    symbol->st_value - section->address >= section->size)
+		return;
+	left = section->size - (symbol->st_value - section->address);
+	if (symbol->st_size && symbol->st_size < left)
+		left = symbol->st_size;
+	table->items[table->count++] = (struct table_symbol){
+		.address = symbol->st_value,
+		.size = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX,
+		.name = symbol->st_name,
+		.flags = symbol->st_size ? 0 : TABLE_SYMBOL_GUESSED,
+		.source = table->source_count,
+		.rank = rank_of(symbol),
+	};
+}
+
+static void read_symbol(const char *bytes, bool is_64_bit, Elf64_Sym *symbol)
+{
+	Elf32_Sym small;
+
+	if (is_64_bit) {
+		memcpy(symbol, bytes, sizeof(*symbol));
+		return;
+	}
+	memcpy(&small, bytes, sizeof(small));
+	*symbol = (Elf64_Sym){
+		.st_name = small.st_name,
+		.st_info = small.st_info,
+		.st_shndx = small.st_shndx,
+		.st_value = small.st_value,
+		.st_size = small.st_size,
+	};
+}
+
+static int add_all(struct symbol_table *table, const struct elf_file *file, const char *bytes,
+		   size_t count, const struct strings *strings)
+{
+	size_t entry_bytes = file->is_64_bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), i;
+	int err = array_reserve((void **)&table->items, &table->capacity, table->count + count,
+				sizeof(*table->items));
+
+	if (err)
+		return err;
+	for (i = 0; i < count; i++) {
+		Elf64_Sym symbol;
+
+		read_symbol(bytes + i * entry_bytes, file->is_64_bit, &symbol);
+		add_symbol(table, file, strings, &symbol);
+	}
+	return 0;
+}
+
+static int read_strings(const struct elf_file *file, const struct elf_section *symbols,
+			struct strings *strings)
+{
+	const struct elf_section *section;
+	int err;
+
+	if (symbols->link >= file->section_count)
+		return -ENOEXEC;
+	section = &file->sections[symbols->link];
+	if (section->type != SHT_STRTAB)
+		return -ENOEXEC;
+	err = elf_file_read_section(file, section, &strings->text);
+	if (err)
+		return err;
+	strings->size = section->size;
+	return 0;
+}
+
+int symbol_table_add(struct symbol_table *table, const struct elf_file *file,
+		     const struct elf_section *section, uint8_t *source)
+{
+	size_t entry_bytes = file->is_64_bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	struct strings strings = {0};
+	char *bytes;
+	int err;
+
+	if (section->entry_bytes != entry_bytes || table->source_count == MAX_SOURCES)
+		return -ENOEXEC;
+	err = elf_file_read_section(file, section, &bytes);
+	if (err)
+		return err;
+	err = read_strings(file, section, &strings);
+	if (!err)
+		err = add_all(table, file, bytes, section->size / entry_bytes, &strings);
+	free(bytes);
+	if (err) {
+		free(strings.text);
+		return err;
+	}
+	table->sources[table->source_count] = strings;
+	if (source)
+		*source = table->source_count;
+	table->source_count++;
+	return 0;
+}
+
+int symbol_table_add_stub(struct symbol_table *table, uint8_t source, uint32_t name,
+			  uint64_t address, uint32_t size)
+{
+	const struct strings *strings = &table->sources[source];
+
+	if (name >= strings->size || !strings->text[name])
+		return -ENOEXEC;
+	if (ARRAY_ROOM(table))
+		return -ENOMEM;
+	table->items[table->count++] = (struct table_symbol){
+		.address = address,
+		.size = size,
+		.name = name,
+		.flags = TABLE_SYMBOL_STUB,
+		.source = source,
+		.rank = RANK_SIZED,
+	};
+	return 0;
+}
+
+/* ---- finishing ---------------------------------------------------------------- */
+
+/* "_Z" and "_R" begin mangled names: their underscore is not one. */
+static size_t underscores(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') ? 0 : strspn(name, "_");
+}
+
+/* "malloc" is better than "__libc_malloc", "strtol" than "strtoll". */
+static bool has_better_name(const struct symbol_table *table, const struct table_symbol *a,
+			    const struct table_symbol *b)
+{
+	const char *name_a = symbol_table_name(table, a), *name_b = symbol_table_name(table, b);
+	size_t noise_a = underscores(name_a), noise_b = underscores(name_b);
+
+	return noise_a != noise_b ? noise_a < noise_b : strlen(name_a) < strlen(name_b);
+}
+
+static bool is_better(const struct symbol_table *table, const struct table_symbol *a,
+		      const struct table_symbol *b)
+{
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
+	if (a->size != b->size)
+		return a->size > b->size;
+	return has_better_name(table, a, b);
+}
+
+/* Of symbols at the same address leaves the best; of equally good ones the first. */
+static void keep_best(struct symbol_table *table)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < table->count; i++) {
+		struct table_symbol *symbol = &table->items[i], *last;
+
+		last = kept ? &table->items[kept - 1] : NULL;
+		if (!last || last->address != symbol->address)
+			table->items[kept++] = *symbol;
+		else if (is_better(table, symbol, last))
+			*last = *symbol;
+	}
+	table->count = kept;
+}
+
+static bool covers(const struct table_symbol *symbol, uint64_t address)
+{
+	return address - symbol->address < symbol->size;
+}
+
+/*
+ * From the symbol numbered `number` (index + 1) outwards, the first that covers `address`; 0: none
+ * does.
+ */
+static uint32_t covering(const struct symbol_table *table, uint32_t number, uint64_t address)
+{
+	while (number && !covers(&table->items[number - 1], address))
+		number = table->items[number - 1].outer;
+	return number;
+}
+
+/*
+ * Finds a symbol's place behind the `kept` ones; false: it is a label within a function, not worth
+ * a symbol. A function of unknown size ends where the next one starts, and where the one around it
+ * ends.
+ */
+static bool fit_in(struct symbol_table *table, size_t kept, struct table_symbol *symbol)
+{
+	struct table_symbol *last = kept ? &table->items[kept - 1] : NULL, *outer;
+	bool open_end = last && last->flags & TABLE_SYMBOL_GUESSED;
+	uint64_t left;
+
+	symbol->outer = covering(table, open_end ? last->outer : (uint32_t)kept, symbol->address);
+	if (symbol->outer) {
+		if (!(symbol->rank & RANK_FUNCTION) && !(symbol->flags & TABLE_SYMBOL_STUB))
+			return false;
+		outer = &table->items[symbol->outer - 1];
+		left = outer->size - (symbol->address - outer->address);
+		if (symbol->flags & TABLE_SYMBOL_GUESSED && symbol->size > left)
+			symbol->size = (uint32_t)left;
+	}
+	if (open_end && covers(last, symbol->address))
+		last->size = (uint32_t)(symbol->address - last->address);
+	return true;
+}
+
+static void link_outer(struct symbol_table *table)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < table->count; i++) {
+		struct table_symbol symbol = table->items[i];
+
+		if (fit_in(table, kept, &symbol))
+			table->items[kept++] = symbol;
+	}
+	table->count = kept;
+}
+
+/* Gives back what was reserved for symbols that turned out not to be functions. */
+static void shrink(struct symbol_table *table)
+{
+	struct table_symbol *fitting;
+
+	if (!table->count)
+		return;
+	fitting = realloc(table->items, table->count * sizeof(*fitting));
+	if (!fitting)
+		return;
+	table->items = fitting;
+	table->capacity = table->count;
+}
+
+int symbol_table_finish(struct symbol_table *table)
+{
+	int err = -ENOMEM;
+
+	if (table->count < UINT32_MAX)
+		err = address_sort(table->items, table->count, sizeof(*table->items));
+	if (err)
+		return err;
+	keep_best(table);
+	link_outer(table);
+	shrink(table);
+	return 0;
+}
+
+/* ---- looking up --------------------------------------------------------------- */
+
+struct table_symbol *symbol_table_find(struct symbol_table *table, uint64_t address)
+{
+	size_t low = 0, high = table->count;
+	uint32_t number;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->items[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	number = covering(table, (uint32_t)low, address);
+	return number ? &table->items[number - 1] : NULL;
+}
+
+size_t symbol_table_count(const struct symbol_table *table)
+{
+	return table->count;
+}
+
+struct table_symbol *symbol_table_at(struct symbol_table *table, size_t index)
+{
+	return &table->items[index];
+}
+
+size_t symbol_table_index(const struct symbol_table *table, const struct table_symbol *symbol)
+{
+	return (size_t)(symbol - table->items);
+}
+
+const char *symbol_table_name(const struct symbol_table *table, const struct table_symbol *symbol)
+{
+	return table->sources[symbol->source].text + symbol->name;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * symbol_table.h - the functions of one program or library, sorted by address.
+ *
+ * Fill it with symbol tables (add), finish it, look addresses up. 24 bytes a function; names stay
+ * in the string tables that they came in.
+ */
+#ifndef GECKOBPF_SYMBOL_SYMBOL_TABLE_H
+#define GECKOBPF_SYMBOL_SYMBOL_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_file;
+struct elf_section;
+struct symbol_table;
+
+#define TABLE_SYMBOL_GUESSED 1 /* the file gives no size; it reaches up to what comes next */
+#define TABLE_SYMBOL_STUB 2 /* of the procedure linkage table: jumps to the function of that name */
+#define TABLE_SYMBOL_NAMED 4 /* for the user of the table: `name` is his now */
+
+struct table_symbol {
+	uint64_t address; /* first: address_sort() */
+	uint32_t size;
+	uint32_t name; /* offset in the strings of `source`, until TABLE_SYMBOL_NAMED */
+	uint32_t outer; /* index + 1 of the nearest before that reaches beyond `address`; 0: none */
+	uint8_t flags; /* TABLE_SYMBOL_* */
+	uint8_t source;
+	uint8_t rank; /* of several symbols at an address, the highest stays */
+	uint8_t unused;
+};
+
+/* 0 or -ENOMEM. */
+int symbol_table_open(struct symbol_table **out);
+void symbol_table_close(struct symbol_table *table);
+
+/*
+ * Adds the functions of a SHT_SYMTAB or SHT_DYNSYM section. *source, if not NULL, gets the number
+ * of its strings for symbol_table_add_stub(). 0; -ENOEXEC or -ENODATA: it is malformed, nothing was
+ * added; -ENOMEM; -errno.
+ */
+int symbol_table_add(struct symbol_table *table, const struct elf_file *file,
+		     const struct elf_section *section, uint8_t *source);
+
+/*
+ * Adds one linkage stub: its target's name is at offset `name` of `source`. 0; -ENOEXEC: no name is
+ * there; -ENOMEM.
+ */
+int symbol_table_add_stub(struct symbol_table *table, uint8_t source, uint32_t name,
+			  uint64_t address, uint32_t size);
+
+/*
+ * Sorts; of symbols at the same address one is kept. Nothing may be added afterwards. 0 or -ENOMEM.
+ */
+int symbol_table_finish(struct symbol_table *table);
+
+/* The innermost function that covers `address`, or NULL. */
+struct table_symbol *symbol_table_find(struct symbol_table *table, uint64_t address);
+
+size_t symbol_table_count(const struct symbol_table *table);
+struct table_symbol *symbol_table_at(struct symbol_table *table, size_t index);
+size_t symbol_table_index(const struct symbol_table *table, const struct table_symbol *symbol);
+
+/* As the file has it, not empty, NUL-terminated. Not for a symbol that is TABLE_SYMBOL_NAMED. */
+const char *symbol_table_name(const struct symbol_table *table, const struct table_symbol *symbol);
+
+#endif

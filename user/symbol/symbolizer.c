@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * symbolizer.c - see symbolizer.h.
+ *
+ * A file is read in two steps, each when it is first needed: its layout (segments, build id), then
+ * its symbols. It is open only meanwhile. An address that was asked for before costs one hash
+ * lookup.
+ *
+ *   offset --cache--> symbol --(first time: demangle, intern)--> name
+ *      \--layout--> address --table--^
+ */
+#include "symbol/symbolizer.h"
+#include "base/intern.h"
+#include "symbol/address_cache.h"
+#include "symbol/debug_file.h"
+#include "symbol/demangle.h"
+#include "symbol/elf_file.h"
+#include "symbol/elf_layout.h"
+#include "symbol/plt.h"
+#include "symbol/symbol_table.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STUB_SUFFIX "@plt"
+/* In the cache: the index + 1 of the symbol, or this. */
+#define NO_SYMBOL 0
+
+struct symbol_file {
+	struct symbol_file *next;
+	struct symbolizer *symbolizer;
+	struct symbol_source source;
+	bool layout_read, symbols_read;
+	int layout_err, symbols_err; /* what came of it */
+	struct elf_layout layout;
+	struct symbol_table *table;
+	struct address_cache cache; /* of file offsets */
+};
+
+struct symbolizer {
+	struct symbol_file *files;
+	struct intern *names;
+	const char *debug_dir;
+	bool raw_names;
+	char printed[DEMANGLE_MAX_BYTES + sizeof(STUB_SUFFIX)];
+};
+
+int symbolizer_open(struct symbolizer **out, const struct symbol_options *options)
+{
+	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+	int err;
+
+	if (!symbolizer)
+		return -ENOMEM;
+	symbolizer->debug_dir = "/usr/lib/debug";
+	if (options && options->debug_dir)
+		symbolizer->debug_dir = options->debug_dir;
+	symbolizer->raw_names = options && options->raw_names;
+	err = intern_open(&symbolizer->names);
+	if (err) {
+		free(symbolizer);
+		return err;
+	}
+	*out = symbolizer;
+	return 0;
+}
+
+static void close_file(struct symbol_file *file)
+{
+	elf_layout_free(&file->layout);
+	symbol_table_close(file->table);
+	address_cache_free(&file->cache);
+	free(file);
+}
+
+void symbolizer_close(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	while (symbolizer->files) {
+		struct symbol_file *next = symbolizer->files->next;
+
+		close_file(symbolizer->files);
+		symbolizer->files = next;
+	}
+	intern_close(symbolizer->names);
+	free(symbolizer);
+}
+
+int symbolizer_add_file(struct symbolizer *symbolizer, const struct symbol_source *source,
+			struct symbol_file **out)
+{
+	struct symbol_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return -ENOMEM;
+	file->symbolizer = symbolizer;
+	file->source = *source;
+	file->next = symbolizer->files;
+	symbolizer->files = file;
+	*out = file;
+	return 0;
+}
+
+/* ---- reading files ------------------------------------------------------------ */
+
+static int open_source(const struct symbol_source *source, struct elf_file **out)
+{
+	if (source->image)
+		return elf_file_open_image(out, source->image, source->image_bytes);
+	if (source->fd >= 0)
+		return elf_file_open_fd(out, source->fd);
+	return source->path ? elf_file_open(out, source->path) : -ENOENT;
+}
+
+static int read_layout(struct symbol_file *file)
+{
+	struct elf_file *elf;
+	int err = open_source(&file->source, &elf);
+
+	if (err)
+		return err;
+	err = elf_layout_read(&file->layout, elf);
+	elf_file_close(elf);
+	if (!err && !file->layout.segment_count)
+		err = -ENOEXEC;
+	return err;
+}
+
+/* What was found out stays; only lack of memory may pass. */
+static int need_layout(struct symbol_file *file)
+{
+	int err;
+
+	if (file->layout_read)
+		return file->layout_err;
+	err = read_layout(file);
+	if (err == -ENOMEM)
+		return err;
+	file->layout_read = true;
+	file->layout_err = err;
+	return err;
+}
+
+/* A malformed table does not spoil the others. */
+static int tolerate(int err)
+{
+	return elf_file_malformed(err) ? 0 : err;
+}
+
+static int add_table(struct symbol_table *table, const struct elf_file *elf, uint32_t type)
+{
+	const struct elf_section *section = elf_file_typed(elf, type);
+
+	return section ? tolerate(symbol_table_add(table, elf, section, NULL)) : 0;
+}
+
+/* .dynsym, and the linkage stubs, which take their names from it. */
+static int add_dynamic(struct symbol_table *table, const struct elf_file *elf)
+{
+	const struct elf_section *section = elf_file_typed(elf, SHT_DYNSYM);
+	uint8_t source;
+	int err;
+
+	if (!section)
+		return 0;
+	err = symbol_table_add(table, elf, section, &source);
+	if (!err)
+		err = plt_add(table, elf, source);
+	return tolerate(err);
+}
+
+/*
+ * The .symtab that was taken out of the file. Whatever is wrong with such a file, it is as if it
+ * were not there.
+ */
+static int add_separate(struct symbol_table *table, const struct symbol_file *file,
+			const struct elf_file *elf)
+{
+	const struct debug_place place = {
+		.path = file->source.path,
+		.root = file->source.root,
+		.debug_dir = file->symbolizer->debug_dir,
+	};
+	struct elf_file *debug;
+	int err = debug_file_open(&debug, elf, &file->layout, &place);
+
+	if (err == -ENOENT)
+		err = debug_file_open_embedded(&debug, elf);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	err = add_table(table, debug, SHT_SYMTAB);
+	elf_file_close(debug);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int fill_table(struct symbol_table *table, const struct symbol_file *file,
+		      const struct elf_file *elf)
+{
+	int err;
+
+	if (elf_file_typed(elf, SHT_SYMTAB))
+		err = add_table(table, elf, SHT_SYMTAB);
+	else
+		err = add_separate(table, file, elf);
+	if (!err)
+		err = add_dynamic(table, elf);
+	return err ? err : symbol_table_finish(table);
+}
+
+static int read_symbols(struct symbol_file *file)
+{
+	struct symbol_table *table = NULL;
+	struct elf_file *elf;
+	int err = open_source(&file->source, &elf);
+
+	if (err)
+		return err;
+	err = symbol_table_open(&table);
+	if (!err)
+		err = fill_table(table, file, elf);
+	elf_file_close(elf);
+	if (err) {
+		symbol_table_close(table);
+		return err;
+	}
+	file->table = table;
+	return 0;
+}
+
+static int need_symbols(struct symbol_file *file)
+{
+	int err = need_layout(file);
+
+	if (err)
+		return err;
+	if (file->symbols_read)
+		return file->symbols_err;
+	err = read_symbols(file);
+	if (err == -ENOMEM)
+		return err;
+	file->symbols_read = true;
+	file->symbols_err = err;
+	return err;
+}
+
+/* ---- answering ---------------------------------------------------------------- */
+
+static int need_name(struct symbol_file *file, struct table_symbol *symbol)
+{
+	struct symbolizer *symbolizer = file->symbolizer;
+	char *printed = symbolizer->printed;
+	size_t length;
+	int err;
+
+	if (symbol->flags & TABLE_SYMBOL_NAMED)
+		return 0;
+	length = demangle(symbol_table_name(file->table, symbol), symbolizer->raw_names, printed);
+	if (symbol->flags & TABLE_SYMBOL_STUB) {
+		strcpy(printed + length, STUB_SUFFIX);
+		length += strlen(STUB_SUFFIX);
+	}
+	err = intern_add(symbolizer->names, printed, length, &symbol->name);
+	if (!err)
+		symbol->flags |= TABLE_SYMBOL_NAMED;
+	return err;
+}
+
+/*
+ * Puts the number of the symbol at `offset`, index + 1 or NO_SYMBOL, into *number and into the
+ * cache.
+ */
+static int find_symbol(struct symbol_file *file, uint64_t offset, uint32_t *number)
+{
+	struct table_symbol *symbol = NULL;
+	uint64_t address;
+
+	*number = NO_SYMBOL;
+	if (!elf_layout_address(&file->layout, offset, &address))
+		symbol = symbol_table_find(file->table, address);
+	if (symbol)
+		*number = (uint32_t)symbol_table_index(file->table, symbol) + 1;
+	return address_cache_put(&file->cache, offset, *number);
+}
+
+int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol *out)
+{
+	struct table_symbol *symbol;
+	uint32_t number;
+	int err = need_symbols(file);
+
+	if (!err && !address_cache_get(&file->cache, offset, &number))
+		err = find_symbol(file, offset, &number);
+	if (err)
+		return err;
+	if (number == NO_SYMBOL)
+		return -ENOENT;
+	symbol = symbol_table_at(file->table, number - 1);
+	err = need_name(file, symbol);
+	if (err)
+		return err;
+	out->name = intern_text(file->symbolizer->names, symbol->name, NULL);
+	out->address = symbol->address;
+	out->size = symbol->flags & TABLE_SYMBOL_GUESSED ? 0 : symbol->size;
+	return 0;
+}
+
+size_t symbol_file_build_id(struct symbol_file *file, uint8_t *bytes, size_t capacity)
+{
+	size_t size;
+
+	if (need_layout(file))
+		return 0;
+	size = file->layout.build_id_bytes;
+	if (size > capacity)
+		size = capacity;
+	memcpy(bytes, file->layout.build_id, size);
+	return size;
+}
+
+int symbol_file_address(struct symbol_file *file, uint64_t offset, uint64_t *address)
+{
+	int err = need_layout(file);
+
+	return err ? err : elf_layout_address(&file->layout, offset, address);
+}
+
+int symbol_file_base(struct symbol_file *file, uint64_t *base)
+{
+	int err = need_layout(file);
+
+	if (err)
+		return err;
+	*base = file->layout.base;
+	return 0;
+}
