@@ -71,6 +71,7 @@ help:
 	@echo 'make demo       install what is missing, build, profile a demo program, show its hottest functions (root)'
 	@echo 'make check      install what the tests need, run them all (root)'
 	@echo 'make unit | golden | e2e | fuzz    parts of it'
+	@echo 'make vm         the same binary on every kernel from 5.10 on, in QEMU (VM="6.1 6.12": some rows)'
 	@echo 'make bench      the benchmark table (root)'
 	@echo 'make run ARGS="--pid 42"           build and run'
 	@echo 'make lint | format | clean'
@@ -137,7 +138,7 @@ $(BUILD)/tests/targets/%: tests/targets/%.c
 	$(say) TARGET $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls \
-		-fno-inline -Wall -MMD -MP $< -o $@ -lpthread -lm
+		-fno-inline -Wall -MMD -MP $< -o $@ $(if $(STATIC),-static) -lpthread -lm
 
 targets: $(TARGET_BIN)
 
@@ -161,6 +162,14 @@ build-fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(CORE_SRC)
 
 fuzz: $(FUZZ_BIN)
 	$(Q)ci/run-fuzz.sh $(or $(FUZZ_SECONDS),60) $^
+
+# The kernel matrix: VM="5.10 6.1" for some of its rows.
+vm:
+	$(Q)ci/deps.sh build vm
+	$(Q)$(MAKE) --no-print-directory STATIC=1 vm-run
+.PHONY: vm-run
+vm-run: $(BIN) $(BUILD)/tests/targets/hot
+	$(Q)ci/vm.sh $(VM)
 
 check:
 	$(Q)ci/check.sh
