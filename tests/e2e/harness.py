@@ -123,9 +123,9 @@ def schedstat_ns(pid, tid=None):
         return int(file.read().split()[0])
 
 
-def context_switches(pid, tid):
+def preemptions(pid, tid):
     with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8", errors="replace") as file:
-        return sum(map(int, re.findall(r"ctxt_switches:\s*(\d+)", file.read())))
+        return int(re.search(r"nonvoluntary_ctxt_switches:\s*(\d+)", file.read()).group(1))
 
 
 def unused_pid():

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * churn.c - churn [SECONDS]: creates and joins, one after another, named threads that live for 5 to 20 ms.
+ * churn.c - churn [SECONDS]: creates and joins, one after another, named threads that live for 5
+ * to 20 ms.
  *
  * Each works in churn_work() all its life. Prints at the end, for each thread,
  *   thread TID NAME START_NS END_NS CPU_NS
@@ -56,7 +57,7 @@ int main(int argc, char **argv)
 		pthread_t thread;
 
 		snprintf(life->name, sizeof(life->name), "churn-%d", count);
-		life->length_ns = (5 + (uint64_t)rand_r(&seed) % 16) * NS_PER_MS;
+		life->length_ns = 5 * NS_PER_MS + (uint64_t)rand_r(&seed) % (15 * NS_PER_MS);
 		if (pthread_create(&thread, NULL, live, life))
 			return 1;
 		pthread_join(thread, NULL);

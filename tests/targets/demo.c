@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * demo.c - demo [SECONDS]: a small program to look at in a profiler: a picture is drawn by two painters, a librarian sorts
- * and hashes words, a clock ticks once in a while.
+ * demo.c - demo [SECONDS]: a small program to look at in a profiler: a picture is drawn by two
+ * painters, a librarian sorts and hashes words, a clock ticks once in a while.
  *
  *   main ── waits
  *   painter-1, painter-2 ── paint_picture ── paint_row ── mandelbrot_depth, colour_of

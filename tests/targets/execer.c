@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * execer.c - execer NEXT [SECONDS_BEFORE [SECONDS_AFTER]]: works in before_exec(), then executes NEXT in the same process.
+ * execer.c - execer NEXT [SECONDS_BEFORE [SECONDS_AFTER]]: works in before_exec(), then executes
+ * NEXT in the same process.
  *
- * NEXT is a copy of this program named execer-next: started under that name it works in after_exec(), which the first
- * image never calls, at other addresses. At the border the one prints
- * "exec NS", the other "image NS" (CLOCK_MONOTONIC).
+ * NEXT is a copy of this program named execer-next: started under that name it works in
+ * after_exec(), which the first image never calls, at other addresses. At the border the one
+ * prints "exec NS", the other "image NS" (CLOCK_MONOTONIC).
  */
 #include <string.h>
 

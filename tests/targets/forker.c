@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * forker.c - forker [CHILDREN [LIFE_MS [GAP_MS]]]: forks children, one after another, that work for LIFE_MS of CPU time and exit.
+ * forker.c - forker [CHILDREN [LIFE_MS [GAP_MS]]]: forks children, one after another, that work
+ * for LIFE_MS of CPU time and exit.
  *
- * GAP_MS apart, the parent sleeping. Child N is named "child-N" and works in child_work(). Prints for each child, after
- * it is gone,
+ * GAP_MS apart, the parent sleeping. Child N is named "child-N" and works in child_work(). Prints
+ * for each child, after it is gone,
  *   child PID START_NS END_NS
- * with the parent's times (CLOCK_MONOTONIC) right before fork() and right after the child was reaped. Begins after a
- * line (or the end) on stdin if stdin is not a terminal, so that a profiler can be attached before the first fork.
+ * with the parent's times (CLOCK_MONOTONIC) right before fork() and right after the child was
+ * reaped. Begins after a line (or the end) on stdin if stdin is not a terminal, so that a profiler
+ * can be attached before the first fork.
  */
 #include <sys/prctl.h>
 #include <sys/wait.h>

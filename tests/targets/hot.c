@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hot.c - hot [SECONDS [DEPTH]]: one thread whose CPU time is spent to 70 % in hot_inner() and to 30 % in cold_inner().
+ * hot.c - hot [SECONDS [DEPTH]]: one thread whose CPU time is spent to 70 % in hot_inner() and to
+ * 30 % in cold_inner().
  *
- * Both are called by hot_outer(), itself DEPTH times recursive. The shares are exact: time is dealt out in slices of the
- * thread's own CPU clock, and who overdraws a slice gets a shorter next one. Slices have random lengths, so that no
- * sampling interval can be in step with them.
+ * Both are called by hot_outer(), itself DEPTH times recursive. The shares are exact: time is
+ * dealt out in slices of the thread's own CPU clock, and who overdraws a slice gets a shorter next
+ * one. Slices have random lengths, so that no sampling interval can be in step with them.
  */
 #include "target.h"
 

@@ -2,8 +2,9 @@
 /*
  * renamer.c - renamer [SECONDS]: a process and its thread that change their names while they run.
  *
- * Starts as "renamer" with a thread "early-name". After a line on stdin they become "late-process" and "late-name", and
- * "renamed" is printed. Both work: the main thread in main_work(), the other in thread_work().
+ * Starts as "renamer" with a thread "early-name". After a line on stdin they become "late-process"
+ * and "late-name", and "renamed" is printed. Both work: the main thread in main_work(), the other
+ * in thread_work().
  */
 #include <poll.h>
 #include <pthread.h>
@@ -74,6 +75,6 @@ int main(int argc, char **argv)
 	pthread_barrier_wait(&barrier);
 	say_ready();
 	main_work(&barrier);
-	/* The thread may be on its way to the barrier with nobody left to meet there: end with the process. */
+	/* The thread may wait at the barrier, with nobody left to meet there: end the process. */
 	return 0;
 }

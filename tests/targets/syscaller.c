@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * syscaller.c - syscaller [SECONDS]: spends nearly all its time in the kernel, in read(2) of 1 MiB blocks from /dev/zero.
+ * syscaller.c - syscaller [SECONDS]: spends nearly all its time in the kernel, in read(2) of 1 MiB
+ * blocks from /dev/zero.
  */
 #include <fcntl.h>
 
@@ -10,7 +11,7 @@
 
 static char block[BLOCK_BYTES];
 
-/* The C library's read() has no frame of its own, so a walk along frame pointers misses who called it: this function. */
+/* The C library read() has no frame: a walk along frame pointers misses who called it (this). */
 static ssize_t read_block(int fd)
 {
 	return read(fd, block, sizeof(block));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * target.h - what the programs that get profiled share: clocks, work that cannot be optimized away, "ready PID".
+ * target.h - what the programs that get profiled share: clocks, work that cannot be optimized
+ * away, "ready PID".
  *
  * WORK() is a macro, not a function: its samples belong to the function that uses it.
  */

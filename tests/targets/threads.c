@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * threads.c - threads [SECONDS]: four named threads that use 100, 50, 10 and 0 % of a CPU, each in a function of its own name.
+ * threads.c - threads [SECONDS]: four named threads that use 100, 50, 10 and 0 % of a CPU, each in
+ * a function of its own name.
  *
- * Half and tenth work in periods of 20 ms. On SIGUSR1, and at the end, prints a line for each thread:
+ * Half and tenth work in periods of 15 to 25 ms, random so that no sampling interval can be in
+ * step with them. On SIGUSR1, and at the end, prints a line for each thread:
  *   cpu NAME TID SCHEDSTAT_NS CPU_CLOCK_NS START_NS
- * where the first is what the kernel accounts in /proc (up to a tick old), the second the thread's CPU clock, the
- * third when the thread began (CLOCK_MONOTONIC). The main thread only waits.
+ * where the first is what the kernel accounts in /proc (up to a tick old), the second the thread's
+ * CPU clock, the third when the thread began (CLOCK_MONOTONIC). The main thread only waits.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +15,8 @@
 
 #include "target.h"
 
-#define PERIOD_NS (20 * NS_PER_MS)
+#define PERIOD_MIN_NS (15 * NS_PER_MS)
+#define PERIOD_RANGE_NS (10 * NS_PER_MS)
 
 struct worker {
 	const char *name;
@@ -26,15 +29,18 @@ struct worker {
 static uint64_t end_ns;
 static pthread_barrier_t set_up;
 
-/* Works for `busy_ns` of each period. */
-#define DUTY(busy_ns)                                                                              \
+/* Works for `percent` of each period. */
+#define DUTY(percent)                                                                              \
 	do {                                                                                       \
 		uint64_t x = 1, next = now_ns();                                                   \
+		unsigned int seed = (percent);                                                     \
 		while (now_ns() < end_ns) {                                                        \
-			uint64_t until = cpu_ns() + (busy_ns);                                     \
+			uint64_t period =                                                          \
+				PERIOD_MIN_NS + (uint64_t)rand_r(&seed) % PERIOD_RANGE_NS;         \
+			uint64_t until = cpu_ns() + period * (percent) / 100;                      \
 			while (cpu_ns() < until)                                                   \
 				WORK(x);                                                           \
-			next += PERIOD_NS;                                                         \
+			next += period;                                                            \
 			if (next > now_ns())                                                       \
 				sleep_ns(next - now_ns());                                         \
 		}                                                                                  \
@@ -50,12 +56,12 @@ static void busy_work(struct worker *worker)
 
 static void half_work(struct worker *worker)
 {
-	DUTY(PERIOD_NS / 2);
+	DUTY(50);
 }
 
 static void tenth_work(struct worker *worker)
 {
-	DUTY(PERIOD_NS / 10);
+	DUTY(10);
 }
 
 static void sleeper_work(struct worker *worker)
