@@ -6,6 +6,25 @@
 #define GB_TASK_DEAD 0x80 /* TASK_DEAD: the task's last switch */
 #define GB_PF_KTHREAD 0x00200000
 
+/*
+ * The running task, and a field of a task. Since 5.11 (commit 3ca1032ab7ab) a timer program gets a pointer that the verifier
+ * knows, whose fields are plain loads; before, only an address, to be read with probes.
+ */
+static __always_inline bool has_task_btf(void)
+{
+	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf);
+}
+
+static __always_inline struct task_struct *current_task_struct(void)
+{
+	if (has_task_btf())
+		return bpf_get_current_task_btf();
+	return (struct task_struct *)bpf_get_current_task();
+}
+
+#define TASK_FIELD(task, field)                                                                    \
+	(has_task_btf() ? (task)->field : BPF_CORE_READ((task), field))
+
 /* task_struct.state was renamed to __state, and changed type, in 5.14 (commit 2f064a59a11f). */
 struct task_struct___before_5_14 {
 	volatile long state;

@@ -26,21 +26,21 @@ static __always_inline struct run_state *current_run(void)
 static __always_inline void run_begin(struct run_state *state, struct task_struct *task, __u64 now,
 				      bool is_started_known)
 {
-	state->tid = task->pid;
+	state->tid = TASK_FIELD(task, pid);
 	state->is_started_known = is_started_known;
 	state->started_ns = now;
 	state->base_ns = now;
-	state->base_cpu_ns = task->se.sum_exec_runtime;
+	state->base_cpu_ns = TASK_FIELD(task, se.sum_exec_runtime);
 	state->kernel_cpu_ns = state->base_cpu_ns;
 }
 
 /* The CPU time that `task`, which runs on this CPU, has used up to `now`. */
 static __always_inline __u64 run_cpu_time(struct run_state *state, struct task_struct *task, __u64 now)
 {
-	__u64 account = task->se.sum_exec_runtime;
+	__u64 account = TASK_FIELD(task, se.sum_exec_runtime);
 	__u64 sum;
 
-	if (state->tid != (__u32)task->pid)
+	if (state->tid != (__u32)TASK_FIELD(task, pid))
 		run_begin(state, task, now, false); /* it has run since before we looked */
 	sum = state->base_cpu_ns + (now - state->base_ns);
 	if (account == state->kernel_cpu_ns)

@@ -41,11 +41,11 @@ struct {
 /*
  * tgid -> struct gb_target. Written by user space at start, then by task.bpf.c (fork adds, exec arms, exit removes); read on
  * every sample and switch. Full: a forked child is not followed, and that is counted (GB_STAT_TARGETS_FULL).
+ * Preallocated (4 MB): before 6.1 timer programs can use no other kind of hash map.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32);
 	__type(value, struct gb_target);
 } targets SEC(".maps");

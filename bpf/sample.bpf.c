@@ -37,7 +37,7 @@ static __always_inline void capture(struct bpf_perf_event_data *ctx, struct gb_s
 	sample->kernel_count = kernel_count;
 	sample->user_count = 0;
 	sample->user_end = GB_STACK_NONE;
-	if (task->mm && !(task->flags & GB_PF_KTHREAD))
+	if (TASK_FIELD(task, mm) && !(TASK_FIELD(task, flags) & GB_PF_KTHREAD))
 		sample->user_count = stack_user(ctx, &sample->pc[kernel_count], &sample->user_end);
 	if (sample->user_end == GB_STACK_FAILED)
 		count(GB_STAT_NO_USER_STACK);
@@ -63,11 +63,11 @@ static __always_inline void send(struct gb_sample *sample)
 SEC("perf_event")
 int on_timer(struct bpf_perf_event_data *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task_struct();
 	struct gb_sample *sample;
 	__u32 zero = 0;
 
-	if (!is_target(task->tgid))
+	if (!is_target(TASK_FIELD(task, tgid)))
 		return 0;
 	sample = bpf_map_lookup_elem(&scratch, &zero);
 	if (!sample)

@@ -15,14 +15,15 @@ static __always_inline bool is_target(__u32 tgid)
 	return target && target->armed;
 }
 
-/* `task` must be a BTF pointer: its fields are read directly. */
 static __always_inline void name_task(struct gb_task *out, struct task_struct *task)
 {
-	out->tgid = task->tgid;
-	out->tid = task->pid;
-	out->start_ns = task->start_time;
-	out->group_start_ns = task->group_leader->start_time;
-	out->exec_id = task->self_exec_id;
+	struct task_struct *leader = TASK_FIELD(task, group_leader);
+
+	out->tgid = TASK_FIELD(task, tgid);
+	out->tid = TASK_FIELD(task, pid);
+	out->start_ns = TASK_FIELD(task, start_time);
+	out->group_start_ns = TASK_FIELD(leader, start_time);
+	out->exec_id = TASK_FIELD(task, self_exec_id);
 	out->pad = 0;
 }
 

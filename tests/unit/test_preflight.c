@@ -17,7 +17,7 @@
 #include "alloc.h"
 #include "child.h"
 
-#define TOO_OLD "too old; geckobpf needs Linux 5.15 or later"
+#define TOO_OLD "too old; geckobpf needs Linux 5.10 or later"
 #define FREEZES "sampling can freeze this kernel (fixed in 6.1.36 and 6.3.10); update it"
 #define DEBIAN(exact) "#1 SMP PREEMPT_DYNAMIC Debian " exact " (2026-01-01)"
 
@@ -49,10 +49,12 @@ static void check_kernels(const struct kernel_case *cases, size_t count)
 
 static void test_too_old(void **state)
 {
-	CHECK_KERNELS({ "5.14.21", "#1 SMP", TOO_OLD }, { "5.10.0-30-amd64", DEBIAN("5.10.218-1"), TOO_OLD },
+	CHECK_KERNELS({ "5.9.16", "#1 SMP", TOO_OLD }, { "5.8.0-63-generic", "#71-Ubuntu SMP", TOO_OLD },
 		      { "4.19.300", "#1 SMP", TOO_OLD }, { "2.6.32", "#1 SMP", TOO_OLD },
-		      { "5.15.0", "#1 SMP", NULL }, { "5.15.0-105-generic", "#115-Ubuntu SMP", NULL },
-		      { "5.15", "#1 SMP", NULL });
+		      { "5.10.0-46-cloud-amd64", DEBIAN("5.10.262-1"), NULL },
+		      { "5.10.0-30-amd64", DEBIAN("5.9.11-1"), TOO_OLD },
+		      { "5.10.0", "#1 SMP", NULL }, { "5.14.21", "#1 SMP", NULL }, { "5.15.0-105-generic", "#115-Ubuntu SMP", NULL },
+		      { "5.10", "#1 SMP", NULL });
 }
 
 /* The bounds of both ranges. */

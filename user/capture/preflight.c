@@ -25,7 +25,7 @@
 
 /* Versions as one number, so that they compare: 6.1.36 -> 60001036. */
 #define VERSION(major, minor, patch) ((major)*10000000UL + (minor)*10000UL + (patch))
-#define OLDEST VERSION(5UL, 15UL, 0UL)
+#define OLDEST VERSION(5UL, 10UL, 0UL)
 
 /*
  * From first up to but not including fixed, reading user memory from a timer can freeze the machine (a bug in
@@ -58,7 +58,7 @@ int preflight_kernel(const char *release, const char *version, char *problem, si
 		number = parse_version(release);
 	if (number < OLDEST) {
 		snprintf(problem, problem_bytes,
-			 "kernel %s: too old; geckobpf needs Linux 5.15 or later", release);
+			 "kernel %s: too old; geckobpf needs Linux 5.10 or later", release);
 		return -ENOTSUP;
 	}
 	for (i = 0; i < sizeof(freezing) / sizeof(freezing[0]); i++) {
