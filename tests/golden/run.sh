@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# run.sh [--update] [BUILD_DIR]: replays each NAME.records, with addresses and with names, and compares the profile with
+# NAME.MODE.json byte for byte. --update rewrites these files instead: look at what changed before you commit it.
+set -u
+update=
+if [ "${1:-}" = --update ]; then
+	update=1
+	shift
+fi
+build=$(realpath "${1:-build}")
+cd "$(dirname "$0")" || exit 1
+
+passed=0 failed=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# The profile names the architecture of the program that wrote it; the files here are those of x86_64.
+name_arch()
+{
+	local arch
+
+	arch=$(uname -m)
+	sed -i "s/\"arch\":\"$arch\"/\"arch\":\"x86_64\"/g; s/\"abi\":\"$arch-gcc3\"/\"abi\":\"x86_64-gcc3\"/" "$1"
+}
+
+replay()
+{
+	local stream=$1 mode=$2 out=$3 kallsyms=()
+
+	if [ -e "$stream.kallsyms" ]; then
+		kallsyms=("$stream.kallsyms")
+	fi
+	"$build/tests/golden/replay" "$mode" "$stream.records" "$out" "${kallsyms[@]}" && name_arch "$out"
+}
+
+show_difference()
+{
+	diff -u <(python3 -m json.tool "$1") <(python3 -m json.tool "$2") | head -60 | sed 's/^/    /'
+}
+
+check()
+{
+	local stream=$1 mode=$2
+	local want=$stream.$mode.json got=$work/$stream.$mode.json
+
+	if ! replay "$stream" "$mode" "$got"; then
+		echo "not ok golden $stream.$mode: the replay failed"
+		failed=$((failed + 1))
+	elif [ -n "$update" ]; then
+		cp "$got" "$want"
+		echo "ok golden $stream.$mode (rewritten)"
+		passed=$((passed + 1))
+	elif cmp -s "$want" "$got"; then
+		echo "ok golden $stream.$mode"
+		passed=$((passed + 1))
+	else
+		echo "not ok golden $stream.$mode: another profile than $want:"
+		show_difference "$want" "$got"
+		failed=$((failed + 1))
+	fi
+}
+
+for file in *.records; do
+	for mode in addresses names; do
+		check "${file%.records}" "$mode"
+	done
+done
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
