@@ -154,7 +154,8 @@ golden: $(GOLDEN_BIN)
 e2e: $(BIN) targets
 	$(Q)$(PYTHON) tests/e2e/run.py --build $(BUILD) $(E2E)
 
-build-fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(CORE_SRC)
+# Records are applied without libbpf, so their fuzzer needs no more of capture.
+build-fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(CORE_SRC) user/capture/records.c
 	$(say) FUZZ $@
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(filter-out -MMD -MP,$(OUR_CFLAGS)) -Wno-unknown-warning-option -g -O1 \

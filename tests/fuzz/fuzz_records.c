@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fuzz_records.c - any bytes as a stream of records, and then what came of them is read as the profile writer reads it.
+ *
+ * The stream is cut by the sizes in it; a size that makes no sense takes the rest. (/proc is not asked.) Paths that might be
+ * opened on this machine are replaced.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer/chunk_manager.h"
+#include "buffer/profile_buffer.h"
+#include "capture/records.h"
+#include "target/object.h"
+#include "target/process.h"
+
+#define BUFFER_BYTES (256 * 1024)
+#define CHUNK_BYTES (16 * 1024)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct room {
+	struct processes *processes;
+	struct objects *objects;
+	struct chunk_manager *chunks;
+	struct records *records;
+};
+
+static int open_room(struct room *room)
+{
+	return processes_open(&room->processes) || objects_open(&room->objects, 0) ||
+	       chunk_manager_open(&room->chunks, BUFFER_BYTES, CHUNK_BYTES) ||
+	       records_open(&room->records, &(struct records_config){ .processes = room->processes,
+								      .objects = room->objects,
+								      .chunks = room->chunks,
+								      .all = true });
+}
+
+static void close_room(struct room *room)
+{
+	size_t i;
+
+	records_close(room->records);
+	for (i = 0; room->processes && i < processes_count(room->processes); i++)
+		profile_buffer_close(processes_at(room->processes, i)->buffer);
+	processes_close(room->processes);
+	objects_close(room->objects);
+	chunk_manager_close(room->chunks);
+}
+
+/* Takes one record off the stream; how many bytes it was. */
+static size_t apply_next(struct room *room, const uint8_t *data, size_t left)
+{
+	struct gb_record header;
+	size_t size = left;
+	char *record;
+
+	if (left >= sizeof(header)) {
+		memcpy(&header, data, sizeof(header));
+		if (header.size >= sizeof(header) && header.size < left)
+			size = header.size;
+	}
+	record = malloc(size); /* aligned, and exactly as long as it is */
+	if (!record)
+		abort();
+	memcpy(record, data, size);
+	if (size > sizeof(struct map_record) && record[sizeof(struct map_record)] == '/')
+		record[sizeof(struct map_record)] = '[';
+	records_apply(room->records, record, size);
+	free(record);
+	return size;
+}
+
+static int ignore_restart(void *context)
+{
+	return 0;
+}
+
+static int ignore_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+{
+	return 0;
+}
+
+static int check_sample(void *context, const struct sample_view *sample)
+{
+	const struct process *process = context;
+
+	if (sample->thread >= process->threads.count)
+		abort();
+	(void)address_space_find(&process->space, sample->cpu_ns, sample->time_ns);
+	return 0;
+}
+
+static void check_process(const struct room *room, size_t number)
+{
+	static const struct profile_visitor visitor = { ignore_restart, ignore_node, check_sample };
+	struct process *process = processes_at(room->processes, number);
+	size_t i;
+
+	if (process->number != number || (process->previous && process->previous->tgid != process->tgid))
+		abort();
+	for (i = 0; i < process->threads.count; i++)
+		if (process->threads.items[i]->number != i || process->threads.items[i]->process != process)
+			abort();
+	for (i = 1; i < process->space.count; i++)
+		if (process->space.items[i].from_ns < process->space.items[i - 1].from_ns)
+			abort();
+	if (process->buffer && profile_buffer_read(process->buffer, &visitor, process))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct room room = { 0 };
+	size_t i;
+
+	if (open_room(&room))
+		abort();
+	while (size) {
+		size_t taken = apply_next(&room, data, size);
+
+		data += taken;
+		size -= taken;
+	}
+	for (i = 0; i < processes_count(room.processes); i++)
+		check_process(&room, i);
+	if (records_counts(room.records)->live_processes > processes_count(room.processes))
+		abort();
+	close_room(&room);
+	return 0;
+}
