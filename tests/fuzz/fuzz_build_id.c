@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
-	struct build_id id = { .size = 99 };
+	struct build_id id = {.size = 99};
 	int err;
 
 	if (fd < 0)

@@ -32,10 +32,10 @@ static int open_room(struct room *room)
 {
 	return processes_open(&room->processes) || objects_open(&room->objects, 0) ||
 	       chunk_manager_open(&room->chunks, BUFFER_BYTES, CHUNK_BYTES) ||
-	       records_open(&room->records, &(struct records_config){ .processes = room->processes,
-								      .objects = room->objects,
-								      .chunks = room->chunks,
-								      .all = true });
+	       records_open(&room->records, &(struct records_config){.processes = room->processes,
+								     .objects = room->objects,
+								     .chunks = room->chunks,
+								     .all = true});
 }
 
 static void close_room(struct room *room)
@@ -95,14 +95,16 @@ static int check_sample(void *context, const struct sample_view *sample)
 
 static void check_process(const struct room *room, size_t number)
 {
-	static const struct profile_visitor visitor = { ignore_restart, ignore_node, check_sample };
+	static const struct profile_visitor visitor = {ignore_restart, ignore_node, check_sample};
 	struct process *process = processes_at(room->processes, number);
 	size_t i;
 
-	if (process->number != number || (process->previous && process->previous->tgid != process->tgid))
+	if (process->number != number ||
+	    (process->previous && process->previous->tgid != process->tgid))
 		abort();
 	for (i = 0; i < process->threads.count; i++)
-		if (process->threads.items[i]->number != i || process->threads.items[i]->process != process)
+		if (process->threads.items[i]->number != i ||
+		    process->threads.items[i]->process != process)
 			abort();
 	for (i = 1; i < process->space.count; i++)
 		if (process->space.items[i].from_ns < process->space.items[i - 1].from_ns)
@@ -113,7 +115,7 @@ static void check_process(const struct room *room, size_t number)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct room room = { 0 };
+	struct room room = {0};
 	size_t i;
 
 	if (open_room(&room))

@@ -64,11 +64,11 @@ static int open_replay(struct replay *replay, bool names, const char *kallsyms)
 	if (!err)
 		err = chunk_manager_open(&replay->chunks, BUFFER_BYTES, CHUNK_BYTES);
 	if (!err)
-		err = records_open(&replay->records, &(struct records_config){
-							     .processes = replay->processes,
-							     .objects = replay->objects,
-							     .chunks = replay->chunks,
-							     .all = true });
+		err = records_open(&replay->records,
+				   &(struct records_config){.processes = replay->processes,
+							    .objects = replay->objects,
+							    .chunks = replay->chunks,
+							    .all = true});
 	if (!err && names)
 		err = symbolizer_open(&replay->symbolizer, NULL);
 	if (!err && names && kallsyms)
@@ -103,11 +103,12 @@ static int apply_stream(struct replay *replay, const char *stream, size_t left)
 
 static int write_profile(const struct replay *replay, struct output *output)
 {
-	static const char *const threads[] = { "*", NULL }, *const features[] = { "stackwalk", "cpu", NULL };
+	static const char *const threads[] = {"*", NULL}, *const features[] = {"stackwalk", "cpu",
+									       NULL};
 	const struct records_counts *counts = records_counts(replay->records);
-	const struct profile_fact log[] = { { "samples_recorded", counts->samples },
-					    { "records_bad", counts->bad_records },
-					    { "live_processes", counts->live_processes } };
+	const struct profile_fact log[] = {{"samples_recorded", counts->samples},
+					   {"records_bad", counts->bad_records},
+					   {"live_processes", counts->live_processes}};
 	const struct profile_facts facts = {
 		.product = "golden",
 		.version = "0",
@@ -124,12 +125,12 @@ static int write_profile(const struct replay *replay, struct output *output)
 		.log = log,
 		.log_count = sizeof(log) / sizeof(log[0]),
 	};
-	const struct profile_input input = { .facts = &facts,
-					     .processes = replay->processes,
-					     .objects = replay->objects,
-					     .symbolizer = replay->symbolizer,
-					     .kernel = replay->kernel };
-	struct profile_summary summary = { 0 };
+	const struct profile_input input = {.facts = &facts,
+					    .processes = replay->processes,
+					    .objects = replay->objects,
+					    .symbolizer = replay->symbolizer,
+					    .kernel = replay->kernel};
+	struct profile_summary summary = {0};
 	int err;
 
 	err = profile_write(&input, output, &summary);
@@ -141,7 +142,7 @@ static int write_profile(const struct replay *replay, struct output *output)
 
 static int run(struct replay *replay, const char *stream_path, const char *output_path)
 {
-	const struct output_options options = { .owner_uid = -1, .owner_gid = -1 };
+	const struct output_options options = {.owner_uid = -1, .owner_gid = -1};
 	struct output *output;
 	size_t length;
 	char *stream;
@@ -163,7 +164,7 @@ static int run(struct replay *replay, const char *stream_path, const char *outpu
 
 int main(int argc, char **argv)
 {
-	struct replay replay = { 0 };
+	struct replay replay = {0};
 	int err;
 
 	if (argc < 4 || (strcmp(argv[1], "addresses") && strcmp(argv[1], "names"))) {

@@ -40,7 +40,7 @@ static inline void close_world(void)
 	processes_close(world.processes);
 	objects_close(world.objects);
 	chunk_manager_close(world.chunks);
-	world = (struct world){ 0 };
+	world = (struct world){0};
 }
 
 static inline int open_world(bool all)
@@ -52,11 +52,11 @@ static inline int open_world(bool all)
 	if (!err)
 		err = chunk_manager_open(&world.chunks, 1 << 20, CHUNK_BYTES);
 	if (!err)
-		err = records_open(&world.records, &(struct records_config){
-							   .processes = world.processes,
-							   .objects = world.objects,
-							   .chunks = world.chunks,
-							   .all = all });
+		err = records_open(&world.records,
+				   &(struct records_config){.processes = world.processes,
+							    .objects = world.objects,
+							    .chunks = world.chunks,
+							    .all = all});
 	return err;
 }
 
@@ -81,15 +81,20 @@ static inline const struct records_counts *counts(void)
 /* The first thread of image `exec_id` of a process; start times follow from the ids. */
 static inline struct gb_task task(uint32_t tgid, uint32_t tid, uint32_t exec_id)
 {
-	return (struct gb_task){ .tgid = tgid, .tid = tid, .exec_id = exec_id,
-				 .start_ns = 1000 + tid, .group_start_ns = 1000 + tgid };
+	return (struct gb_task){.tgid = tgid,
+				.tid = tid,
+				.exec_id = exec_id,
+				.start_ns = 1000 + tid,
+				.group_start_ns = 1000 + tgid};
 }
 
-static inline struct gb_task_event event_of(uint32_t what, uint64_t time_ns, struct gb_task named, const char *comm)
+static inline struct gb_task_event event_of(uint32_t what, uint64_t time_ns, struct gb_task named,
+					    const char *comm)
 {
-	struct gb_task_event event = { .hdr = { .kind = GB_RECORD_TASK, .size = sizeof(event),
-						.time_ns = time_ns },
-				       .task = named, .what = what };
+	struct gb_task_event event = {
+		.hdr = {.kind = GB_RECORD_TASK, .size = sizeof(event), .time_ns = time_ns},
+		.task = named,
+		.what = what};
 
 	memcpy(event.comm, comm, strnlen(comm, sizeof(event.comm)));
 	return event;
@@ -107,7 +112,8 @@ static inline void tell(uint32_t what, uint64_t time_ns, struct gb_task named, c
 	apply_event(&event);
 }
 
-static inline void tell_fork(uint64_t time_ns, struct gb_task parent, struct gb_task child, const char *comm)
+static inline void tell_fork(uint64_t time_ns, struct gb_task parent, struct gb_task child,
+			     const char *comm)
 {
 	struct gb_task_event event = event_of(GB_TASK_FORK, time_ns, child, comm);
 
@@ -124,13 +130,18 @@ static inline void tell_exit(uint64_t time_ns, struct gb_task named, uint64_t cp
 	apply_event(&event);
 }
 
-static inline void tell_map(uint16_t kind, uint64_t time_ns, uint32_t tgid, uint64_t start, const char *path)
+static inline void tell_map(uint16_t kind, uint64_t time_ns, uint32_t tgid, uint64_t start,
+			    const char *path)
 {
 	union {
 		struct map_record map;
 		char bytes[sizeof(struct map_record) + 64];
-	} record = { .map = { .hdr = { .kind = kind, .time_ns = time_ns }, .tgid = tgid,
-			      .start = start, .end = start + 0x1000, .offset = 0x2000, .inode = 1 } };
+	} record = {.map = {.hdr = {.kind = kind, .time_ns = time_ns},
+			    .tgid = tgid,
+			    .start = start,
+			    .end = start + 0x1000,
+			    .offset = 0x2000,
+			    .inode = 1}};
 
 	record.map.hdr.size = (uint32_t)(sizeof(struct map_record) + strlen(path) + 1);
 	memcpy(record.map.path, path, strlen(path) + 1);
@@ -138,9 +149,11 @@ static inline void tell_map(uint16_t kind, uint64_t time_ns, uint32_t tgid, uint
 }
 
 /* An exec, in the order in which the kernel tells it: the event that names the image comes at `time_ns` + 3. */
-static inline void tell_exec(uint64_t time_ns, uint32_t tgid, uint32_t exec_id, const char *name, const char *path)
+static inline void tell_exec(uint64_t time_ns, uint32_t tgid, uint32_t exec_id, const char *name,
+			     const char *path)
 {
-	struct gb_task_event event = event_of(GB_TASK_EXEC, time_ns + 3, task(tgid, tgid, exec_id), name);
+	struct gb_task_event event =
+		event_of(GB_TASK_EXEC, time_ns + 3, task(tgid, tgid, exec_id), name);
 
 	tell(GB_TASK_RENAME, time_ns, task(tgid, tgid, exec_id - 1), name);
 	tell_map(RECORD_IMAGE, time_ns + 1, tgid, 0, "");
@@ -157,11 +170,16 @@ struct sample_bytes {
 static inline struct sample_bytes make_sample(uint64_t time_ns, struct gb_task named)
 {
 	return (struct sample_bytes){
-		.sample = { .hdr = { .kind = GB_RECORD_SAMPLE, .time_ns = time_ns,
-				     .size = sizeof(struct gb_sample) + 3 * 8 },
-			    .task = named, .cpu_ns = 77, .run_ns = 5, .kernel_count = 1,
-			    .user_count = 2, .user_end = GB_STACK_WALKED },
-		.pc = { 0xffffffff81000010, 0x401020, 0x401010 },
+		.sample = {.hdr = {.kind = GB_RECORD_SAMPLE,
+				   .time_ns = time_ns,
+				   .size = sizeof(struct gb_sample) + 3 * 8},
+			   .task = named,
+			   .cpu_ns = 77,
+			   .run_ns = 5,
+			   .kernel_count = 1,
+			   .user_count = 2,
+			   .user_end = GB_STACK_WALKED},
+		.pc = {0xffffffff81000010, 0x401020, 0x401010},
 	};
 }
 

@@ -64,21 +64,21 @@ static void test_whose_word_counts(void **state)
 		struct caller caller;
 		int want;
 	} cases[] = {
-		{ { "1000", "1000", false }, 1 },
-		{ { "0", "0", false }, 1 },
-		{ { "1000", "1000", true }, 0 },
-		{ { NULL, NULL, false }, 0 },
-		{ { "1000", NULL, false }, 0 },
-		{ { NULL, "1000", false }, 0 },
-		{ { "", "1000", false }, 0 },
-		{ { "1000", "", false }, 0 },
-		{ { "1000x", "1000", false }, 0 },
-		{ { "root", "1000", false }, 0 },
-		{ { "-1", "1000", false }, 0 },
-		{ { "4294967295", "1000", false }, 0 }, /* (uid_t)-1: setuid(2) would do nothing */
-		{ { "4294967294", "1000", false }, 1 },
-		{ { "4294968296", "1000", false }, 0 }, /* 1000, if cut to 32 bits */
-		{ { "99999999999999999999", "1000", false }, 0 },
+		{{"1000", "1000", false}, 1},
+		{{"0", "0", false}, 1},
+		{{"1000", "1000", true}, 0},
+		{{NULL, NULL, false}, 0},
+		{{"1000", NULL, false}, 0},
+		{{NULL, "1000", false}, 0},
+		{{"", "1000", false}, 0},
+		{{"1000", "", false}, 0},
+		{{"1000x", "1000", false}, 0},
+		{{"root", "1000", false}, 0},
+		{{"-1", "1000", false}, 0},
+		{{"4294967295", "1000", false}, 0}, /* (uid_t)-1: setuid(2) would do nothing */
+		{{"4294967294", "1000", false}, 1},
+		{{"4294968296", "1000", false}, 0}, /* 1000, if cut to 32 bits */
+		{{"99999999999999999999", "1000", false}, 0},
 	};
 	size_t i;
 
@@ -89,7 +89,7 @@ static void test_whose_word_counts(void **state)
 
 static int describe_nobody(void *context)
 {
-	const struct caller caller = { "65534", "12345", false };
+	const struct caller caller = {"65534", "12345", false};
 	const struct passwd *entry = getpwuid(NOBODY);
 	struct account account = ask(&caller);
 
@@ -104,7 +104,7 @@ static int describe_nobody(void *context)
 
 static int describe_unknown(void *context)
 {
-	const struct caller caller = { "3999999999", "7", false };
+	const struct caller caller = {"3999999999", "7", false};
 	struct account account = ask(&caller);
 
 	if (account.uid != NO_ENTRY || account.gid != 7 || account.name[0] || account.home[0])
@@ -121,8 +121,13 @@ static void test_description(void **state)
 
 static int become(void *context)
 {
-	struct account account = { .is_set = true, .uid = 1234, .gid = 5678, .name = "someone",
-				   .home = "/nonexistent/home", .groups = { 5678, 42 }, .group_count = 2 };
+	struct account account = {.is_set = true,
+				  .uid = 1234,
+				  .gid = 5678,
+				  .name = "someone",
+				  .home = "/nonexistent/home",
+				  .groups = {5678, 42},
+				  .group_count = 2};
 	uid_t uids[3];
 	gid_t gids[3], groups[8];
 
@@ -146,7 +151,7 @@ static int become(void *context)
 /* What is not known about the user stays as it is in the environment. */
 static int become_nameless(void *context)
 {
-	struct account account = { .is_set = true, .uid = 1234, .gid = 5678 };
+	struct account account = {.is_set = true, .uid = 1234, .gid = 5678};
 
 	setenv("HOME", "/old", 1);
 	setenv("USER", "old", 1);
@@ -157,7 +162,7 @@ static int become_nameless(void *context)
 
 static int become_without_right(void *context)
 {
-	struct account account = { .is_set = true, .uid = 1234, .gid = 5678 };
+	struct account account = {.is_set = true, .uid = 1234, .gid = 5678};
 
 	if (setuid(NOBODY))
 		return 1;
@@ -174,7 +179,7 @@ static void test_become(void **state)
 
 static int count_allocations(void *context)
 {
-	const struct caller caller = { "65534", "12345", false };
+	const struct caller caller = {"65534", "12345", false};
 	size_t before = alloc_count();
 
 	(void)ask(&caller);

@@ -21,8 +21,11 @@ static struct object objects[4];
 static void add(struct address_space *space, uint64_t start, uint64_t end, uint64_t from_ns,
 		size_t object)
 {
-	const struct mapping mapping = { .start = start, .end = end, .offset = 0x1000,
-					 .from_ns = from_ns, .object = &objects[object] };
+	const struct mapping mapping = {.start = start,
+					.end = end,
+					.offset = 0x1000,
+					.from_ns = from_ns,
+					.object = &objects[object]};
 
 	assert_int_equal(address_space_add(space, &mapping), 0);
 }
@@ -37,7 +40,7 @@ static int at(const struct address_space *space, uint64_t address, uint64_t time
 
 static void test_empty(void **state)
 {
-	struct address_space space = { 0 };
+	struct address_space space = {0};
 
 	assert_int_equal(at(&space, 0, 0), -1);
 	assert_int_equal(at(&space, UINT64_MAX, UINT64_MAX), -1);
@@ -47,7 +50,7 @@ static void test_empty(void **state)
 
 static void test_bounds(void **state)
 {
-	struct address_space space = { 0 };
+	struct address_space space = {0};
 
 	add(&space, 100, 200, 0, 0);
 	add(&space, 200, 300, 0, 1);
@@ -69,7 +72,7 @@ static void test_bounds(void **state)
 /* dlclose and dlopen: the same addresses hold one library, then another. */
 static void test_by_time(void **state)
 {
-	struct address_space space = { 0 };
+	struct address_space space = {0};
 
 	add(&space, 100, 200, 10, 0);
 	add(&space, 100, 200, 20, 1);
@@ -88,7 +91,7 @@ static void test_by_time(void **state)
 
 static void test_eras(void **state)
 {
-	struct address_space space = { 0 };
+	struct address_space space = {0};
 
 	add(&space, 100, 200, 0, 0);
 	add(&space, 300, 400, 10, 1); /* no address changes hands */
@@ -108,7 +111,7 @@ static void test_eras(void **state)
 /* What is looked up within an era does not depend on when: the promise that makes it cacheable. */
 static void test_an_era_is_constant(void **state)
 {
-	struct address_space space = { 0 };
+	struct address_space space = {0};
 	uint64_t address, time_ns;
 
 	add(&space, 0, 40, 0, 0);
@@ -132,7 +135,7 @@ static void test_an_era_is_constant(void **state)
 
 static void test_partial_overlaps(void **state)
 {
-	struct address_space space = { 0 };
+	struct address_space space = {0};
 
 	add(&space, 100, 200, 0, 0);
 	add(&space, 50, 110, 10, 1);
@@ -151,9 +154,9 @@ static void test_partial_overlaps(void **state)
 
 static void test_not_added_twice(void **state)
 {
-	struct address_space space = { 0 };
-	struct mapping other = { .start = 100, .end = 200, .offset = 0x2000, .from_ns = 9,
-				 .object = &objects[0] };
+	struct address_space space = {0};
+	struct mapping other = {
+		.start = 100, .end = 200, .offset = 0x2000, .from_ns = 9, .object = &objects[0]};
 
 	add(&space, 100, 200, 0, 0);
 	add(&space, 100, 200, 5, 0);
@@ -174,7 +177,7 @@ static void test_not_added_twice(void **state)
 /* from_ns never falls, whatever the caller says. */
 static void test_late_mapping(void **state)
 {
-	struct address_space space = { 0 };
+	struct address_space space = {0};
 
 	add(&space, 100, 200, 50, 0);
 	add(&space, 100, 150, 40, 1);
@@ -186,7 +189,7 @@ static void test_late_mapping(void **state)
 
 static void test_inherit(void **state)
 {
-	struct address_space parent = { 0 }, child = { 0 };
+	struct address_space parent = {0}, child = {0};
 
 	add(&parent, 100, 200, 0, 0);
 	add(&parent, 300, 400, 10, 1);
@@ -200,7 +203,7 @@ static void test_inherit(void **state)
 	assert_int_equal(at(&child, 361, 0), 1);
 	assert_int_equal(at(&child, 550, 100), -1);
 	/* They were there before: nothing is added. */
-	assert_int_equal(address_space_inherit(&child, &(struct address_space){ 0 }, 20), 0);
+	assert_int_equal(address_space_inherit(&child, &(struct address_space){0}, 20), 0);
 	assert_int_equal(child.count, 3);
 	address_space_clear(&parent);
 	address_space_clear(&child);
@@ -209,7 +212,7 @@ static void test_inherit(void **state)
 /* Overlapping mappings of one's own are older and newer than each other in turn; there must be an end. */
 static void test_inherit_from_itself(void **state)
 {
-	struct address_space space = { 0 };
+	struct address_space space = {0};
 
 	add(&space, 100, 200, 0, 0);
 	add(&space, 150, 250, 0, 1);
@@ -221,8 +224,8 @@ static void test_inherit_from_itself(void **state)
 
 static int fill(void *context)
 {
-	struct address_space parent = { 0 }, child = { 0 };
-	struct mapping mapping = { .object = &objects[0] };
+	struct address_space parent = {0}, child = {0};
+	struct mapping mapping = {.object = &objects[0]};
 	int err = 0;
 
 	for (mapping.from_ns = 1; mapping.from_ns <= 40 && !err; mapping.from_ns++) {
@@ -249,11 +252,16 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_by_time),		cmocka_unit_test(test_eras),
-		cmocka_unit_test(test_an_era_is_constant), cmocka_unit_test(test_partial_overlaps),
-		cmocka_unit_test(test_not_added_twice), cmocka_unit_test(test_late_mapping),
-		cmocka_unit_test(test_inherit),		cmocka_unit_test(test_inherit_from_itself),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_by_time),
+		cmocka_unit_test(test_eras),
+		cmocka_unit_test(test_an_era_is_constant),
+		cmocka_unit_test(test_partial_overlaps),
+		cmocka_unit_test(test_not_added_twice),
+		cmocka_unit_test(test_late_mapping),
+		cmocka_unit_test(test_inherit),
+		cmocka_unit_test(test_inherit_from_itself),
 		cmocka_unit_test(test_no_memory),
 	};
 

@@ -37,7 +37,7 @@ static void append(struct image *image, const void *data, size_t size)
 
 static void add_note(struct image *image, const char *name, uint32_t type, uint32_t desc_bytes)
 {
-	const uint32_t header[] = { (uint32_t)strlen(name) + 1, desc_bytes, type };
+	const uint32_t header[] = {(uint32_t)strlen(name) + 1, desc_bytes, type};
 	uint8_t byte;
 
 	append(image, header, sizeof(header));
@@ -51,14 +51,14 @@ static void add_note(struct image *image, const char *name, uint32_t type, uint3
 }
 
 static const Elf64_Ehdr header64 = {
-	.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+	.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 	.e_type = ET_DYN,
 	.e_phoff = sizeof(Elf64_Ehdr),
 	.e_phentsize = sizeof(Elf64_Phdr),
 };
 
 static const Elf32_Ehdr header32 = {
-	.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
+	.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT},
 	.e_type = ET_DYN,
 	.e_phoff = sizeof(Elf32_Ehdr),
 	.e_phentsize = sizeof(Elf32_Phdr),
@@ -69,7 +69,7 @@ static const Elf32_Ehdr header32 = {
 static void begin64(struct image *image, size_t loads)
 {
 	Elf64_Ehdr header = header64;
-	Elf64_Phdr program = { .p_type = PT_LOAD, .p_offset = 0, .p_filesz = 4096 };
+	Elf64_Phdr program = {.p_type = PT_LOAD, .p_offset = 0, .p_filesz = 4096};
 	size_t i;
 
 	image->size = 0;
@@ -105,8 +105,8 @@ static void make64(struct image *image, size_t loads, uint32_t desc_bytes)
 static void make32(struct image *image)
 {
 	size_t notes = sizeof(Elf32_Ehdr) + 2 * sizeof(Elf32_Phdr);
-	const Elf32_Phdr load = { .p_type = PT_LOAD, .p_filesz = 64 };
-	const Elf32_Phdr note = { .p_type = PT_NOTE, .p_offset = (uint32_t)notes, .p_filesz = 36 };
+	const Elf32_Phdr load = {.p_type = PT_LOAD, .p_filesz = 64};
+	const Elf32_Phdr note = {.p_type = PT_NOTE, .p_offset = (uint32_t)notes, .p_filesz = 36};
 
 	image->size = 0;
 	append(image, &header32, sizeof(header32));
@@ -143,7 +143,7 @@ static void assert_counted(const struct build_id *id, size_t size)
 
 static void assert_result(const struct image *image, int want)
 {
-	struct build_id id = { .size = 99 };
+	struct build_id id = {.size = 99};
 
 	assert_int_equal(read_image(image, &id), want);
 	if (want)
@@ -166,7 +166,8 @@ static int find_own_id(struct dl_phdr_info *info, size_t size, void *context)
 			const ElfW(Nhdr) *head = (const void *)note;
 
 			note += sizeof(*head) + ((head->n_namesz + 3) & ~3U);
-			if (head->n_type == NT_GNU_BUILD_ID && head->n_descsz <= sizeof(id->bytes)) {
+			if (head->n_type == NT_GNU_BUILD_ID &&
+			    head->n_descsz <= sizeof(id->bytes)) {
 				id->size = (uint8_t)head->n_descsz;
 				memcpy(id->bytes, note, head->n_descsz);
 			}
@@ -179,7 +180,7 @@ static int find_own_id(struct dl_phdr_info *info, size_t size, void *context)
 /* What the loader has in memory and what the file says are the same. */
 static void test_own_program(void **state)
 {
-	struct build_id truth = { 0 }, id = { .size = 99 };
+	struct build_id truth = {0}, id = {.size = 99};
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), err;
 
 	dl_iterate_phdr(find_own_id, &truth);
@@ -255,7 +256,7 @@ static void test_without_id(void **state)
 
 static void test_not_elf(void **state)
 {
-	struct image image = { .size = 0 };
+	struct image image = {.size = 0};
 
 	assert_result(&image, -ENOEXEC);
 	append(&image, "#!/bin/sh\n", 10);
@@ -270,7 +271,7 @@ static void test_not_elf(void **state)
 
 static void test_bad_descriptor(void **state)
 {
-	struct build_id id = { .size = 99 };
+	struct build_id id = {.size = 99};
 	int fd = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	assert_int_equal(build_id_read(fd, &id), -EISDIR);
@@ -286,7 +287,7 @@ static void patch64(struct image *image, size_t at, uint64_t value, size_t bytes
 }
 
 #define HEADER(field) offsetof(Elf64_Ehdr, field), sizeof(((Elf64_Ehdr *)NULL)->field)
-#define PROGRAM(field) \
+#define PROGRAM(field)                                                                             \
 	sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, field), sizeof(((Elf64_Phdr *)NULL)->field)
 
 static void test_wild_numbers(void **state)
@@ -296,18 +297,18 @@ static void test_wild_numbers(void **state)
 		uint64_t value;
 		int want;
 	} cases[] = {
-		{ HEADER(e_phentsize), sizeof(Elf64_Phdr) - 1, -ENOEXEC },
-		{ HEADER(e_phentsize), 0, -ENOEXEC },
-		{ HEADER(e_phoff), UINT64_MAX, -ENOEXEC },
-		{ HEADER(e_phoff), INT64_MAX - 1, -ENOEXEC },
-		{ HEADER(e_phoff), 1 << 20, -ENOEXEC },
-		{ HEADER(e_phnum), 0, -ENOENT },
-		{ HEADER(e_phnum), UINT16_MAX, 0 },
-		{ PROGRAM(p_offset), UINT64_MAX, -ENOEXEC },
-		{ PROGRAM(p_offset), INT64_MAX / 2, -ENOENT },
-		{ PROGRAM(p_filesz), UINT64_MAX, -ENOENT },
-		{ PROGRAM(p_filesz), 0, -ENOENT },
-		{ PROGRAM(p_filesz), 11, -ENOENT },
+		{HEADER(e_phentsize), sizeof(Elf64_Phdr) - 1, -ENOEXEC},
+		{HEADER(e_phentsize), 0, -ENOEXEC},
+		{HEADER(e_phoff), UINT64_MAX, -ENOEXEC},
+		{HEADER(e_phoff), INT64_MAX - 1, -ENOEXEC},
+		{HEADER(e_phoff), 1 << 20, -ENOEXEC},
+		{HEADER(e_phnum), 0, -ENOENT},
+		{HEADER(e_phnum), UINT16_MAX, 0},
+		{PROGRAM(p_offset), UINT64_MAX, -ENOEXEC},
+		{PROGRAM(p_offset), INT64_MAX / 2, -ENOENT},
+		{PROGRAM(p_filesz), UINT64_MAX, -ENOENT},
+		{PROGRAM(p_filesz), 0, -ENOENT},
+		{PROGRAM(p_filesz), 11, -ENOENT},
 	};
 	struct image image;
 	size_t i;
@@ -322,7 +323,7 @@ static void test_wild_numbers(void **state)
 static void test_wild_notes(void **state)
 {
 	size_t notes = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
-	static const uint32_t sizes[] = { UINT32_MAX, UINT32_MAX - 3, 0x80000000, 200 };
+	static const uint32_t sizes[] = {UINT32_MAX, UINT32_MAX - 3, 0x80000000, 200};
 	struct image image;
 	size_t i;
 
@@ -336,7 +337,7 @@ static void test_wild_notes(void **state)
 
 static void assert_sane(const struct image *image, size_t size)
 {
-	struct build_id id = { .size = 99 };
+	struct build_id id = {.size = 99};
 	int fd = open_image(image, size), err = build_id_read(fd, &id);
 
 	close(fd);
@@ -350,7 +351,7 @@ static void assert_sane(const struct image *image, size_t size)
 
 static void test_cut_anywhere(void **state)
 {
-	struct build_id id = { .size = 99 };
+	struct build_id id = {.size = 99};
 	struct image image;
 	size_t size;
 	int fd;
@@ -359,7 +360,8 @@ static void test_cut_anywhere(void **state)
 	for (size = 0; size < image.size; size++) {
 		fd = open_image(&image, size);
 		assert_int_equal(build_id_read(fd, &id),
-				 size < sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Phdr) ? -ENOEXEC : -ENOENT);
+				 size < sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Phdr) ? -ENOEXEC
+										    : -ENOENT);
 		close(fd);
 	}
 	assert_int_equal(id.size, 99);
@@ -370,7 +372,7 @@ static void test_cut_anywhere(void **state)
 
 static void test_every_byte_wrong(void **state)
 {
-	static const uint8_t masks[] = { 0x01, 0x80, 0xff };
+	static const uint8_t masks[] = {0x01, 0x80, 0xff};
 	struct image good[2], bad;
 	size_t i, at, m;
 
@@ -389,7 +391,7 @@ static void test_every_byte_wrong(void **state)
 
 static void test_equal(void **state)
 {
-	struct build_id a = { 3, { 1, 2, 3 } }, b = a, none = { 0 };
+	struct build_id a = {3, {1, 2, 3}}, b = a, none = {0};
 
 	assert_true(build_id_equal(&a, &b));
 	b.bytes[10] = 9; /* beyond its size */
@@ -406,12 +408,18 @@ static void test_equal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_program),   cmocka_unit_test(test_all_lengths),
-		cmocka_unit_test(test_32_bit),	      cmocka_unit_test(test_other_program_headers),
-		cmocka_unit_test(test_without_id),    cmocka_unit_test(test_not_elf),
-		cmocka_unit_test(test_bad_descriptor), cmocka_unit_test(test_wild_numbers),
-		cmocka_unit_test(test_wild_notes),    cmocka_unit_test(test_cut_anywhere),
-		cmocka_unit_test(test_every_byte_wrong), cmocka_unit_test(test_equal),
+		cmocka_unit_test(test_own_program),
+		cmocka_unit_test(test_all_lengths),
+		cmocka_unit_test(test_32_bit),
+		cmocka_unit_test(test_other_program_headers),
+		cmocka_unit_test(test_without_id),
+		cmocka_unit_test(test_not_elf),
+		cmocka_unit_test(test_bad_descriptor),
+		cmocka_unit_test(test_wild_numbers),
+		cmocka_unit_test(test_wild_notes),
+		cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_every_byte_wrong),
+		cmocka_unit_test(test_equal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

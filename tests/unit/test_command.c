@@ -25,8 +25,8 @@
 static const struct account nobody_asked;
 static sigset_t empty_mask;
 
-#define SH(script) ((char *[]){ (char *)"/bin/sh", (char *)"-c", (char *)(script), NULL })
-#define PROGRAM(path) ((char *[]){ (char *)(path), NULL })
+#define SH(script) ((char *[]){(char *)"/bin/sh", (char *)"-c", (char *)(script), NULL})
+#define PROGRAM(path) ((char *[]){(char *)(path), NULL})
 
 static struct command *start(char *const argv[])
 {
@@ -191,8 +191,13 @@ static void test_dies_before_release(void **state)
 
 static void test_runs_as_user(void **state)
 {
-	const struct account account = { .is_set = true, .uid = 1234, .gid = 5678, .name = "someone",
-					 .home = "/h", .groups = { 5678 }, .group_count = 1 };
+	const struct account account = {.is_set = true,
+					.uid = 1234,
+					.gid = 5678,
+					.name = "someone",
+					.home = "/h",
+					.groups = {5678},
+					.group_count = 1};
 	struct command *command;
 	int status = -1;
 
@@ -201,7 +206,8 @@ static void test_runs_as_user(void **state)
 	assert_int_equal(command_start(&command,
 				       SH("test $(id -u).$(id -g).$(id -G).$HOME.$USER = "
 					  "1234.5678.5678./h.someone"),
-				       &account, &empty_mask), 0);
+				       &account, &empty_mask),
+			 0);
 	assert_int_equal(command_release(command), 0);
 	assert_int_equal(command_wait(command, true, &status), 1);
 	assert_int_equal(status, 0);
@@ -266,7 +272,7 @@ static void test_program_gets_no_descriptor(void **state)
 static int start_with_few_descriptors(void *context)
 {
 	int first = open("/dev/null", O_RDONLY | O_CLOEXEC), spare = *(int *)context, err;
-	const struct rlimit limit = { (rlim_t)(first + spare), (rlim_t)(first + spare) };
+	const struct rlimit limit = {(rlim_t)(first + spare), (rlim_t)(first + spare)};
 	struct command *command = NULL;
 
 	close(first);
@@ -275,7 +281,8 @@ static int start_with_few_descriptors(void *context)
 	err = command_start(&command, SH("exit 0"), &nobody_asked, &empty_mask);
 	if (spare >= 4)
 		command_close(command);
-	else if (command || err != -EMFILE || open("/dev/null", O_RDONLY | O_CLOEXEC) != (spare ? first : -1))
+	else if (command || err != -EMFILE ||
+		 open("/dev/null", O_RDONLY | O_CLOEXEC) != (spare ? first : -1))
 		return 2;
 	return err && spare >= 4 ? 3 : 0;
 }
@@ -312,14 +319,20 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exit_status),	cmocka_unit_test(test_killed_by_signal),
-		cmocka_unit_test(test_sigpipe),		cmocka_unit_test(test_mask),
-		cmocka_unit_test(test_waits_for_release), cmocka_unit_test(test_exec_errors),
-		cmocka_unit_test(test_closed_unreleased), cmocka_unit_test(test_closed_running),
-		cmocka_unit_test(test_dies_before_release), cmocka_unit_test(test_runs_as_user),
+		cmocka_unit_test(test_exit_status),
+		cmocka_unit_test(test_killed_by_signal),
+		cmocka_unit_test(test_sigpipe),
+		cmocka_unit_test(test_mask),
+		cmocka_unit_test(test_waits_for_release),
+		cmocka_unit_test(test_exec_errors),
+		cmocka_unit_test(test_closed_unreleased),
+		cmocka_unit_test(test_closed_running),
+		cmocka_unit_test(test_dies_before_release),
+		cmocka_unit_test(test_runs_as_user),
 		cmocka_unit_test(test_no_descriptor_stays),
 		cmocka_unit_test(test_program_gets_no_descriptor),
-		cmocka_unit_test(test_no_descriptors),	cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_no_descriptors),
+		cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

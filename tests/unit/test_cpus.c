@@ -36,8 +36,8 @@ static void assert_has(const char *list, const unsigned int *cpus, size_t count)
 }
 
 #define ASSERT_HAS(list, ...)                                                                      \
-	assert_has(list, (const unsigned int[]){ __VA_ARGS__ },                                    \
-		   sizeof((const unsigned int[]){ __VA_ARGS__ }) / sizeof(unsigned int))
+	assert_has(list, (const unsigned int[]){__VA_ARGS__},                                      \
+		   sizeof((const unsigned int[]){__VA_ARGS__}) / sizeof(unsigned int))
 
 static void test_lists(void **state)
 {
@@ -68,9 +68,27 @@ static void test_all(void **state)
 static void test_bad_lists(void **state)
 {
 	static const char *const lists[] = {
-		"x",	 "-",	  "-3",	   "3-",     "3-1",    "1-2-3",	 ",",	     ",1",
-		"1,,2",	 " 1",	  "1 ",	   "1;2",    "+1",     "0x1",	 "1-x",	     "1- 2",
-		"8192",	 "0-8192", "99999999999999999999",   "0-99999999999999999999", "1\r\n",
+		"x",
+		"-",
+		"-3",
+		"3-",
+		"3-1",
+		"1-2-3",
+		",",
+		",1",
+		"1,,2",
+		" 1",
+		"1 ",
+		"1;2",
+		"+1",
+		"0x1",
+		"1-x",
+		"1- 2",
+		"8192",
+		"0-8192",
+		"99999999999999999999",
+		"0-99999999999999999999",
+		"1\r\n",
 	};
 	struct cpu_set set;
 	size_t i;
@@ -103,7 +121,7 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists),  cmocka_unit_test(test_all),
+		cmocka_unit_test(test_lists),     cmocka_unit_test(test_all),
 		cmocka_unit_test(test_bad_lists), cmocka_unit_test(test_online),
 		cmocka_unit_test(test_no_memory),
 	};

@@ -45,8 +45,8 @@ static void test_cpu_name(void **state)
 	facts_read(&facts);
 	while (!want[0] && fgets(line, sizeof(line), file))
 		if (!strncmp(line, "model name", 10))
-			snprintf(want, sizeof(want), "%.*s", (int)strcspn(strchr(line, ':') + 2, "\n"),
-				 strchr(line, ':') + 2);
+			snprintf(want, sizeof(want), "%.*s",
+				 (int)strcspn(strchr(line, ':') + 2, "\n"), strchr(line, ':') + 2);
 	fclose(file);
 	assert_string_equal(facts.cpu_name, want);
 #else

@@ -69,7 +69,7 @@ static size_t count_descriptors(void)
 
 static void test_reads_all_sizes(void **state)
 {
-	static const size_t sizes[] = { 0, 1, 4094, 4095, 4096, 4097, 8191, 8192, 100000 };
+	static const size_t sizes[] = {0, 1, 4094, 4095, 4096, 4097, 8191, 8192, 100000};
 	size_t i, k, length;
 	char *text;
 
@@ -148,14 +148,16 @@ static void test_pread_all(void **state)
 /* write(2) takes as much as the limit allows, and only then fails. */
 static int write_over_limit(void *context)
 {
-	const struct rlimit limit = { .rlim_cur = 5000, .rlim_max = 5000 };
+	const struct rlimit limit = {.rlim_cur = 5000, .rlim_max = 5000};
 	static char bytes[8000];
 	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
 	signal(SIGXFSZ, SIG_IGN);
 	if (fd < 0 || setrlimit(RLIMIT_FSIZE, &limit))
 		return 1;
-	return fd_write_all(fd, bytes, sizeof(bytes)) == -EFBIG && lseek(fd, 0, SEEK_END) == 5000 ? 0 : 2;
+	return fd_write_all(fd, bytes, sizeof(bytes)) == -EFBIG && lseek(fd, 0, SEEK_END) == 5000
+		       ? 0
+		       : 2;
 }
 
 static void test_short_write(void **state)
@@ -201,9 +203,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reads_all_sizes), cmocka_unit_test(test_reads_proc),
-		cmocka_unit_test(test_read_errors),	cmocka_unit_test(test_read_no_memory),
-		cmocka_unit_test(test_pread_all),	cmocka_unit_test(test_short_write),
-		cmocka_unit_test(test_write_errors),	cmocka_unit_test(test_close),
+		cmocka_unit_test(test_read_errors),     cmocka_unit_test(test_read_no_memory),
+		cmocka_unit_test(test_pread_all),       cmocka_unit_test(test_short_write),
+		cmocka_unit_test(test_write_errors),    cmocka_unit_test(test_close),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -176,7 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers_are_dense), cmocka_unit_test(test_any_bytes),
 		cmocka_unit_test(test_many_strings_stay), cmocka_unit_test(test_long_string),
-		cmocka_unit_test(test_no_memory),	  cmocka_unit_test(test_close_null),
+		cmocka_unit_test(test_no_memory),         cmocka_unit_test(test_close_null),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,10 +81,12 @@ static void test_levels(void **state)
 	capture(LOG_WARN, text, sizeof(text));
 	assert_string_equal(text, "geckobpf: e1\ngeckobpf: warning: w2\n");
 	capture(LOG_INFO, text, sizeof(text));
-	assert_string_equal(text, "geckobpf: e1\ngeckobpf: warning: w2\ngeckobpf: i3\n          m4\n");
+	assert_string_equal(text,
+			    "geckobpf: e1\ngeckobpf: warning: w2\ngeckobpf: i3\n          m4\n");
 	capture(LOG_DEBUG, text, sizeof(text));
-	assert_string_equal(text, "geckobpf: e1\ngeckobpf: warning: w2\ngeckobpf: i3\n          m4\n"
-				  "geckobpf: d5\n");
+	assert_string_equal(text,
+			    "geckobpf: e1\ngeckobpf: warning: w2\ngeckobpf: i3\n          m4\n"
+			    "geckobpf: d5\n");
 	assert_int_equal(log_get_level(), LOG_DEBUG);
 }
 
@@ -110,7 +112,7 @@ static void assert_terminal_says(int fd, const char *want)
 	char text[512];
 
 	while (used < length) {
-		struct pollfd ready = { .fd = fd, .events = POLLIN };
+		struct pollfd ready = {.fd = fd, .events = POLLIN};
 		ssize_t got;
 
 		assert_int_equal(poll(&ready, 1, 5000), 1);
@@ -142,7 +144,8 @@ static void test_status_line(void **state)
 	log_status("not shown");
 	log_warn("end");
 	restore();
-	assert_terminal_says(ours, CLEAR "1 samples" CLEAR "2 samples" CLEAR "geckobpf: done\n"
+	assert_terminal_says(ours,
+			     CLEAR "1 samples" CLEAR "2 samples" CLEAR "geckobpf: done\n"
 				   "geckobpf: again\n" CLEAR "3" CLEAR "geckobpf: warning: end\n");
 	close(ours);
 	close(theirs);

@@ -61,7 +61,7 @@ struct elf_page {
 
 static struct build_id id_of(uint8_t seed)
 {
-	struct build_id id = { .size = 20 };
+	struct build_id id = {.size = 20};
 
 	memset(id.bytes, seed, 20);
 	return id;
@@ -70,15 +70,15 @@ static struct build_id id_of(uint8_t seed)
 static void write_elf(int fd, uint8_t seed)
 {
 	struct elf_page page = {
-		.header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			    .e_type = ET_DYN,
-			    .e_phoff = offsetof(struct elf_page, program),
-			    .e_phentsize = sizeof(Elf64_Phdr),
-			    .e_phnum = 1 },
-		.program = { .p_type = PT_NOTE,
-			     .p_offset = offsetof(struct elf_page, note),
-			     .p_filesz = sizeof(Elf64_Nhdr) + 24 },
-		.note = { .n_namesz = 4, .n_descsz = 20, .n_type = NT_GNU_BUILD_ID },
+		.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			   .e_type = ET_DYN,
+			   .e_phoff = offsetof(struct elf_page, program),
+			   .e_phentsize = sizeof(Elf64_Phdr),
+			   .e_phnum = 1},
+		.program = {.p_type = PT_NOTE,
+			    .p_offset = offsetof(struct elf_page, note),
+			    .p_filesz = sizeof(Elf64_Nhdr) + 24},
+		.note = {.n_namesz = 4, .n_descsz = 20, .n_type = NT_GNU_BUILD_ID},
 		.name = "GNU",
 	};
 
@@ -123,20 +123,20 @@ static struct object *see(const struct object_sighting *sighting)
 
 static struct object *see_path(const char *path)
 {
-	return see(&(struct object_sighting){ .pid = getpid(), .path = path });
+	return see(&(struct object_sighting){.pid = getpid(), .path = path});
 }
 
 static struct object *see_place(uint64_t device, uint64_t inode, const char *path)
 {
 	return see(&(struct object_sighting){
-		.pid = getpid(), .device = device, .inode = inode, .path = path });
+		.pid = getpid(), .device = device, .inode = inode, .path = path});
 }
 
 static struct object *see_build(const char *path, uint8_t seed)
 {
 	const struct build_id id = id_of(seed);
 
-	return see(&(struct object_sighting){ .pid = getpid(), .path = path, .build_id = &id });
+	return see(&(struct object_sighting){.pid = getpid(), .path = path, .build_id = &id});
 }
 
 static void assert_build(const struct object *object, uint8_t seed)
@@ -231,9 +231,9 @@ static void test_build_id_then_place(void **state)
 
 static void test_empty_build_id_is_none(void **state)
 {
-	const struct build_id none = { 0 };
+	const struct build_id none = {0};
 	const struct object_sighting sighting = {
-		.pid = getpid(), .inode = 4, .path = "/nonexistent/a", .build_id = &none };
+		.pid = getpid(), .inode = 4, .path = "/nonexistent/a", .build_id = &none};
 	struct object *object = see(&sighting);
 
 	assert_int_equal(object->build_id.size, 0);
@@ -249,15 +249,15 @@ static void test_kinds(void **state)
 		const char *path;
 		enum object_kind kind;
 	} cases[] = {
-		{ "/usr/lib/nonexistent.so", OBJECT_FILE },
-		{ "/memfd:jit (deleted)", OBJECT_FILE },
-		{ "[vdso]", OBJECT_VDSO },
-		{ "//anon", OBJECT_ANONYMOUS },
-		{ "[heap]", OBJECT_ANONYMOUS },
-		{ "[vsyscall]", OBJECT_ANONYMOUS },
-		{ "[anon:v8]", OBJECT_ANONYMOUS },
-		{ "anon_inode:[perf_event]", OBJECT_ANONYMOUS },
-		{ "", OBJECT_ANONYMOUS },
+		{"/usr/lib/nonexistent.so", OBJECT_FILE},
+		{"/memfd:jit (deleted)", OBJECT_FILE},
+		{"[vdso]", OBJECT_VDSO},
+		{"//anon", OBJECT_ANONYMOUS},
+		{"[heap]", OBJECT_ANONYMOUS},
+		{"[vsyscall]", OBJECT_ANONYMOUS},
+		{"[anon:v8]", OBJECT_ANONYMOUS},
+		{"anon_inode:[perf_event]", OBJECT_ANONYMOUS},
+		{"", OBJECT_ANONYMOUS},
 	};
 	size_t i;
 
@@ -279,11 +279,11 @@ static struct object *see_mapped(int fd, const char *path)
 	struct object *object;
 
 	assert_true(memory != MAP_FAILED);
-	object = see(&(struct object_sighting){ .pid = getpid(),
-						.start = (uintptr_t)memory,
-						.end = (uintptr_t)memory + PAGE,
-						.inode = 1,
-						.path = path });
+	object = see(&(struct object_sighting){.pid = getpid(),
+					       .start = (uintptr_t)memory,
+					       .end = (uintptr_t)memory + PAGE,
+					       .inode = 1,
+					       .path = path});
 	munmap(memory, PAGE);
 	return object;
 }
@@ -331,7 +331,8 @@ static void test_memfd(void **state)
 /* A name that only ends like a deleted one, or is nothing else. */
 static void test_deleted_mark(void **state)
 {
-	assert_string_equal(see_path("/nonexistent/a (deleted) ")->path, "/nonexistent/a (deleted) ");
+	assert_string_equal(see_path("/nonexistent/a (deleted) ")->path,
+			    "/nonexistent/a (deleted) ");
 	assert_string_equal(see_path(" (deleted)")->path, " (deleted)");
 	assert_string_equal(see_path("/x (deleted) (deleted)")->path, "/x (deleted)");
 }
@@ -352,12 +353,25 @@ static void test_only_regular_files(void **state)
 static void test_process_gone(void **state)
 {
 	const char *path = make_file("gone", 0x11);
-	struct object *object =
-		see(&(struct object_sighting){ .pid = 0x7ffffff0, .start = 1, .end = 2, .path = path });
+	struct object *object = see(
+		&(struct object_sighting){.pid = 0x7ffffff0, .start = 1, .end = 2, .path = path});
 
 	assert_open(object, path);
 	assert_build(object, 0x11);
 	unlink(path);
+}
+
+/* The name is there, the file is another: a process of a container that is gone, a program built anew. */
+static void test_other_file_of_that_name(void **state)
+{
+	const char *path = make_file("replaced", 0x22), *plain = make_file("plain", 0);
+
+	assert_int_equal(see_build(path, 0x21)->fd, -1);
+	assert_build(see_build(path, 0x21), 0x21);
+	assert_int_equal(see_build(plain, 0x23)->fd, -1);
+	assert_open(see_build(path, 0x22), path);
+	unlink(path);
+	unlink(plain);
 }
 
 static void test_long_path(void **state)
@@ -388,7 +402,8 @@ static void test_descriptor_budget(void **state)
 	for (i = 0; i < 3; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		paths[i] = make_file(name, (uint8_t)(i + 1));
-		assert_int_equal(objects_get(few, &(struct object_sighting){ .path = paths[i] }, &object), 0);
+		assert_int_equal(
+			objects_get(few, &(struct object_sighting){.path = paths[i]}, &object), 0);
 		if (i < 2)
 			assert_open(object, paths[i]);
 		else
@@ -416,7 +431,7 @@ static int see_some(void *context)
 		return err;
 	for (i = 0; i < 40 && !err; i++) {
 		const struct object_sighting sighting = {
-			.inode = i, .path = path, .build_id = i == 20 ? &id : NULL };
+			.inode = i, .path = path, .build_id = i == 20 ? &id : NULL};
 
 		snprintf(path, sizeof(path), i % 2 ? "/nonexistent/%zu" : "[%zu]", i);
 		object = NULL;
@@ -436,13 +451,21 @@ int main(void)
 {
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, open_objects, close_objects)
 	const struct CMUnitTest tests[] = {
-		FRESH(test_by_place),	   FRESH(test_by_build_id),
-		FRESH(test_one_path_two_builds), FRESH(test_build_id_then_place),
-		FRESH(test_empty_build_id_is_none), FRESH(test_kinds),
-		FRESH(test_deleted_file),  FRESH(test_memfd),
-		FRESH(test_deleted_mark),  FRESH(test_only_regular_files),
-		FRESH(test_process_gone),  FRESH(test_long_path),
-		FRESH(test_descriptor_budget), cmocka_unit_test(test_no_memory),
+		FRESH(test_by_place),
+		FRESH(test_by_build_id),
+		FRESH(test_one_path_two_builds),
+		FRESH(test_build_id_then_place),
+		FRESH(test_empty_build_id_is_none),
+		FRESH(test_kinds),
+		FRESH(test_deleted_file),
+		FRESH(test_memfd),
+		FRESH(test_deleted_mark),
+		FRESH(test_only_regular_files),
+		FRESH(test_process_gone),
+		FRESH(test_other_file_of_that_name),
+		FRESH(test_long_path),
+		FRESH(test_descriptor_budget),
+		cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

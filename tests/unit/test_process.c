@@ -33,8 +33,11 @@ static int close_processes(void **state)
 static struct gb_task task(uint32_t tgid, uint32_t tid, uint64_t start_ns, uint64_t group_ns,
 			   uint32_t exec_id)
 {
-	return (struct gb_task){ .tgid = tgid, .tid = tid, .start_ns = start_ns,
-				 .group_start_ns = group_ns, .exec_id = exec_id };
+	return (struct gb_task){.tgid = tgid,
+				.tid = tid,
+				.start_ns = start_ns,
+				.group_start_ns = group_ns,
+				.exec_id = exec_id};
 }
 
 static struct thread *get(struct gb_task named)
@@ -174,8 +177,8 @@ static void test_late_image(void **state)
 /* Lives tell the images under one pid apart in the profile: no two are the same. */
 static void test_lives_differ(void **state)
 {
-	static const uint32_t exec_ids[] = { 1, 5, 3, 6, 2, 7, 4 };
-	bool is_taken[7] = { false };
+	static const uint32_t exec_ids[] = {1, 5, 3, 6, 2, 7, 4};
+	bool is_taken[7] = {false};
 	size_t i;
 
 	for (i = 0; i < 7; i++) {
@@ -245,10 +248,17 @@ int main(void)
 {
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, open_processes, close_processes)
 	const struct CMUnitTest tests[] = {
-		FRESH(test_nothing),	FRESH(test_made_on_sight), FRESH(test_threads_of_one_process),
-		FRESH(test_reused_tid), FRESH(test_tid_becomes_pid), FRESH(test_reused_pid),
-		FRESH(test_exec),	FRESH(test_late_image),	   FRESH(test_lives_differ),
-		FRESH(test_many),	cmocka_unit_test(test_no_memory),
+		FRESH(test_nothing),
+		FRESH(test_made_on_sight),
+		FRESH(test_threads_of_one_process),
+		FRESH(test_reused_tid),
+		FRESH(test_tid_becomes_pid),
+		FRESH(test_reused_pid),
+		FRESH(test_exec),
+		FRESH(test_late_image),
+		FRESH(test_lives_differ),
+		FRESH(test_many),
+		cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

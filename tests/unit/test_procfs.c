@@ -33,20 +33,22 @@ static void test_good_lines(void **state)
 		const char *line;
 		struct maps_line want;
 	} cases[] = {
-		{ "7f12a000-7f12b000 r-xp 00001000 fe:01 1234      /usr/lib/libx.so",
-		  { 0x7f12a000, 0x7f12b000, 0x1000, 0xfe01, 1234, true, "/usr/lib/libx.so" } },
-		{ "7f12a000-7f12b000 r--p 00000000 fe:01 1234 /a b  c",
-		  { 0x7f12a000, 0x7f12b000, 0, 0xfe01, 1234, false, "/a b  c" } },
-		{ "00400000-00401000 rwxs 00000000 00:2a 18446744073709551615   /x (deleted)",
-		  { 0x400000, 0x401000, 0, 0x2a, UINT64_MAX, true, "/x (deleted)" } },
-		{ "7ffd1000-7ffd3000 r-xp 00000000 00:00 0                          [vdso]",
-		  { 0x7ffd1000, 0x7ffd3000, 0, 0, 0, true, "[vdso]" } },
-		{ "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0     [vsyscall]",
-		  { 0xffffffffff600000, 0xffffffffff601000, 0, 0, 0, true, "[vsyscall]" } },
-		{ "7f000000-7f001000 r-xp 00000000 00:00 0 ", { 0x7f000000, 0x7f001000, 0, 0, 0, true, "" } },
-		{ "7f000000-7f001000 r-xp 00000000 00:00 0", { 0x7f000000, 0x7f001000, 0, 0, 0, true, "" } },
-		{ "0-1 r-xp fffffffffffff000 10000:0 7 /\x80\xff\t",
-		  { 0, 1, 0xfffffffffffff000, 0x1000000000000ULL, 7, true, "/\x80\xff\t" } },
+		{"7f12a000-7f12b000 r-xp 00001000 fe:01 1234      /usr/lib/libx.so",
+		 {0x7f12a000, 0x7f12b000, 0x1000, 0xfe01, 1234, true, "/usr/lib/libx.so"}},
+		{"7f12a000-7f12b000 r--p 00000000 fe:01 1234 /a b  c",
+		 {0x7f12a000, 0x7f12b000, 0, 0xfe01, 1234, false, "/a b  c"}},
+		{"00400000-00401000 rwxs 00000000 00:2a 18446744073709551615   /x (deleted)",
+		 {0x400000, 0x401000, 0, 0x2a, UINT64_MAX, true, "/x (deleted)"}},
+		{"7ffd1000-7ffd3000 r-xp 00000000 00:00 0                          [vdso]",
+		 {0x7ffd1000, 0x7ffd3000, 0, 0, 0, true, "[vdso]"}},
+		{"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0     [vsyscall]",
+		 {0xffffffffff600000, 0xffffffffff601000, 0, 0, 0, true, "[vsyscall]"}},
+		{"7f000000-7f001000 r-xp 00000000 00:00 0 ",
+		 {0x7f000000, 0x7f001000, 0, 0, 0, true, ""}},
+		{"7f000000-7f001000 r-xp 00000000 00:00 0",
+		 {0x7f000000, 0x7f001000, 0, 0, 0, true, ""}},
+		{"0-1 r-xp fffffffffffff000 10000:0 7 /\x80\xff\t",
+		 {0, 1, 0xfffffffffffff000, 0x1000000000000ULL, 7, true, "/\x80\xff\t"}},
 	};
 	struct maps_line line;
 	size_t i;
@@ -126,7 +128,7 @@ static void test_cut_lines(void **state)
 
 static void test_own_mappings(void **state)
 {
-	struct address_space space = { 0 };
+	struct address_space space = {0};
 	const struct mapping *mapping;
 	char exe[4096] = "";
 	struct objects *objects;
@@ -153,7 +155,7 @@ static void test_own_mappings(void **state)
 
 static int map_self(void *context)
 {
-	struct address_space space = { 0 };
+	struct address_space space = {0};
 	struct objects *objects;
 	int err = objects_open(&objects, 0);
 
@@ -191,8 +193,8 @@ static void test_self(void **state)
 
 static void test_missing(void **state)
 {
-	struct pid_info info = { .tgid = 9 };
-	struct address_space space = { 0 };
+	struct pid_info info = {.tgid = 9};
+	struct address_space space = {0};
 	struct objects *objects;
 
 	assert_int_equal(procfs_pid(NO_SUCH_PID, &info), 0);
@@ -434,13 +436,20 @@ static void test_find_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good_lines),    cmocka_unit_test(test_bad_lines),
-		cmocka_unit_test(test_cut_lines),     cmocka_unit_test(test_own_mappings),
-		cmocka_unit_test(test_mappings_no_memory), cmocka_unit_test(test_self),
-		cmocka_unit_test(test_missing),	      cmocka_unit_test(test_zombie),
-		cmocka_unit_test(test_thread_id),     cmocka_unit_test(test_kernel_thread),
-		cmocka_unit_test(test_pid_no_memory), cmocka_unit_test(test_cmdline),
-		cmocka_unit_test(test_cmdline_no_memory), cmocka_unit_test(test_inner_pid),
+		cmocka_unit_test(test_good_lines),
+		cmocka_unit_test(test_bad_lines),
+		cmocka_unit_test(test_cut_lines),
+		cmocka_unit_test(test_own_mappings),
+		cmocka_unit_test(test_mappings_no_memory),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_zombie),
+		cmocka_unit_test(test_thread_id),
+		cmocka_unit_test(test_kernel_thread),
+		cmocka_unit_test(test_pid_no_memory),
+		cmocka_unit_test(test_cmdline),
+		cmocka_unit_test(test_cmdline_no_memory),
+		cmocka_unit_test(test_inner_pid),
 		cmocka_unit_test(test_find_no_memory),
 	};
 

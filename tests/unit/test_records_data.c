@@ -101,8 +101,8 @@ static int on_sample(void *context, const struct sample_view *sample)
 
 static struct heard listen(const struct process *process)
 {
-	static const struct profile_visitor visitor = { on_restart, on_node, on_sample };
-	struct heard heard = { 0 };
+	static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+	struct heard heard = {0};
 
 	assert_non_null(process->buffer);
 	assert_int_equal(profile_buffer_read(process->buffer, &visitor, &heard), 0);
@@ -227,7 +227,7 @@ static void test_bad_headers(void **state)
 
 static void test_bad_events(void **state)
 {
-	static const uint32_t whats[] = { 0, GB_TASK_EXIT + 1, UINT32_MAX };
+	static const uint32_t whats[] = {0, GB_TASK_EXIT + 1, UINT32_MAX};
 	size_t i;
 
 	for (i = 0; i < 3; i++) {
@@ -266,8 +266,10 @@ struct map_bytes {
 static void test_bad_maps(void **state)
 {
 	const struct map_bytes good = {
-		.map = { .hdr = { .kind = RECORD_MAP, .size = sizeof(struct map_record) + 3 },
-			 .tgid = 10, .start = 1, .end = 2 },
+		.map = {.hdr = {.kind = RECORD_MAP, .size = sizeof(struct map_record) + 3},
+			.tgid = 10,
+			.start = 1,
+			.end = 2},
 		.path = "/a",
 	};
 	struct map_bytes bad = good;

@@ -182,6 +182,8 @@ static int make_object(struct objects *objects, const struct object_sighting *si
 static void learn_from_file(struct objects *objects, struct object *object,
 			    const struct object_sighting *sighting)
 {
+	struct build_id found = {0};
+
 	if (sighting->build_id && sighting->build_id->size)
 		object->build_id = *sighting->build_id;
 	if (object->kind != OBJECT_FILE)
@@ -189,9 +191,11 @@ static void learn_from_file(struct objects *objects, struct object *object,
 	object->fd = open_mapped_file(sighting);
 	if (object->fd < 0)
 		return;
+	(void)build_id_read(object->fd, &found);
 	if (!object->build_id.size)
-		(void)build_id_read(object->fd, &object->build_id);
-	if (objects->count >= objects->descriptor_budget)
+		object->build_id = found;
+	/* By its name, what was mapped can be confused with a file that replaced it, or with the host's own. */
+	if (!build_id_equal(&object->build_id, &found) || objects->count >= objects->descriptor_budget)
 		fd_close(&object->fd);
 }
 
