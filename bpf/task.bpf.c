@@ -121,7 +121,8 @@ int list_tasks(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct gb_task_event event;
 
-	if (!task || !is_target(task->tgid))
+	/* A zombie's exit may have been before we listened: it would never be seen to end. */
+	if (!task || task->signal->live.counter == 0 || !is_target(task->tgid))
 		return 0;
 	describe_task(&event, task, GB_TASK_SEEN);
 	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
