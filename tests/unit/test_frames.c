@@ -356,6 +356,22 @@ static void one_symbol_file_for_an_object(void **state)
 	close_room(&room);
 }
 
+/* A file that was replaced by another build since it was mapped names nothing. */
+static void another_build_at_the_path(void **state)
+{
+	struct object rebuilt = self;
+	struct symbol_file *file;
+	struct room room;
+
+	rebuilt.number = 5;
+	rebuilt.build_id = (struct build_id){.size = 20, .bytes = {1, 2, 3}};
+	assert_int_equal(open_room(&room, false), 0);
+	assert_int_equal(libs_file(room.libs, &self, &file), 0);
+	assert_int_equal(libs_file(room.libs, &rebuilt, &file), -ENOENT);
+	assert_int_equal(libs_file(room.libs, &rebuilt, &file), -ENOENT);
+	close_room(&room);
+}
+
 /* The same address is something else once another file is mapped there. */
 static void eras(void **state)
 {
@@ -449,6 +465,7 @@ int main(void)
 		cmocka_unit_test(kernel_without_symbols),
 		cmocka_unit_test(vdso_functions),
 		cmocka_unit_test(one_symbol_file_for_an_object),
+		cmocka_unit_test(another_build_at_the_path),
 		cmocka_unit_test(eras),
 		cmocka_unit_test(nodes_are_checked),
 		cmocka_unit_test(failing_allocations),

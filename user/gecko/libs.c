@@ -35,6 +35,7 @@
 struct lib {
 	struct symbol_file *file; /* NULL: not asked for so far */
 	char *root; /* borrowed by the symbolizer */
+	bool is_other; /* what is at the path now is not what was mapped */
 };
 
 struct libs {
@@ -116,6 +117,15 @@ static int file_source(const struct object *object, struct lib *lib, struct symb
 	return 0;
 }
 
+/* Whether what lies at the object's path now is not what was mapped: another build. */
+static bool is_other_file(const struct object *object, struct symbol_file *file)
+{
+	struct build_id found = {0};
+
+	found.size = (uint8_t)symbol_file_build_id(file, found.bytes, sizeof(found.bytes));
+	return object->build_id.size && found.size && !build_id_equal(&found, &object->build_id);
+}
+
 int libs_file(struct libs *libs, const struct object *object, struct symbol_file **out)
 {
 	struct symbol_source source = {.path = object->path, .fd = -1};
@@ -134,7 +144,10 @@ int libs_file(struct libs *libs, const struct object *object, struct symbol_file
 			err = symbolizer_add_file(libs->symbolizer, &source, &lib->file);
 		if (err)
 			return err;
+		lib->is_other = source.fd < 0 && !source.image && is_other_file(object, lib->file);
 	}
+	if (lib->is_other)
+		return -ENOENT;
 	*out = lib->file;
 	return 0;
 }
