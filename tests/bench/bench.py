@@ -1,0 +1,414 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""bench.py - what a recording costs, as a table: goal, ours, peer, ratio.
+
+    make bench                          all of it, some five minutes
+    make bench BENCH='--quick'          a look, under a minute; numbers of few samples
+    make bench BENCH='stop file'        only the rows whose name contains one of these words
+
+The peer is `perf record -g` with the same fixed period on the same running program, then `perf script --no-inline` (we
+do not look up inlined functions either). Numbers are medians over rounds; in each round ours and the peer's run one
+after the other, and the ratio is the median of the rounds' ratios. A goal that is missed is marked, nothing more: the exit
+status is 0.
+
+work.c is what gets profiled, micro.c runs parts of geckobpf on their own, bpf_stats.c switches the kernel's accounting of BPF
+programs on for one command.
+"""
+
+import argparse
+import collections
+import contextlib
+import datetime
+import glob
+import os
+import platform
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+
+from profilers import PATIENCE_S, Geckobpf, Perf, Process, cpu_ns, read_until  # noqa: E402
+
+MAX_RATE_FILE = "/proc/sys/kernel/perf_event_max_sample_rate"
+# run, burn and start_thread are on the stack as well: 25 frames.
+DEPTH = "22"
+MILLION = 1_000_000
+
+
+# ---- the table -------------------------------------------------------------------------------------------------------
+class Row:
+    """`ours` and `peer` are lists of the rounds' numbers; `peer` may be empty."""
+
+    def __init__(self, name, ours, peer=(), goal=None, digits=1, note=""):
+        self.name, self.ours, self.peer, self.goal, self.digits, self.note = name, ours, peer, goal, digits, note
+
+    def number(self, value):
+        return "-" if value is None else f"{value:,.{self.digits}f}".replace(",", " ")
+
+    def ratio(self):
+        pairs = [(a, b) for a, b in zip(self.ours, self.peer) if a >= 0 and b > 0]
+        return f"{statistics.median(a / b for a, b in pairs):.2f}" if pairs else "-"
+
+    def verdict(self):
+        if self.goal is None:
+            return ""
+        return "MISSED" if statistics.median(self.ours) > self.goal else "ok"
+
+    def cells(self):
+        goal = "-" if self.goal is None else "<= " + self.number(self.goal)
+        ours = self.number(statistics.median(self.ours))
+        peer = self.number(statistics.median(self.peer) if self.peer else None)
+        return [self.name, goal, ours, peer, self.ratio(), self.verdict(), self.note]
+
+
+def print_table(rows):
+    lines = [["what", "goal", "ours", "perf", "ratio", "", ""]] + [row.cells() for row in rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(7)]
+    for index, line in enumerate(lines):
+        cells = [line[0].ljust(widths[0])]
+        cells += [line[column].rjust(widths[column]) for column in range(1, 5)]
+        print("  ".join([*cells, line[5].ljust(widths[5]), line[6]]).rstrip())
+        if index == 0:
+            print("-" * (sum(widths[:6]) + 10))
+
+
+# ---- what is measured ------------------------------------------------------------------------------------------------
+class Bench:
+    def __init__(self, arguments):
+        self.build, self.quick, self.names = arguments.build, arguments.quick, arguments.names
+        self.rounds = arguments.rounds or (1 if self.quick else 3)
+        self.geckobpf = os.path.join(self.build, "geckobpf")
+        self.directory = tempfile.mkdtemp(prefix="geckobpf-bench-")
+        self.running, self.rows = [], []
+
+    def helper(self, name):
+        return os.path.join(self.build, "tests", "bench", name)
+
+    def work(self, threads, paths, units=0):
+        """work.c, ready."""
+        process = Process([self.helper("work"), str(threads), DEPTH, str(paths), *([str(units)] if units else [])],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.running.append(process)
+        read_until(process.popen.stdout, "ready")
+        return process
+
+    def micro(self, *arguments):
+        """The medians of what micro.c printed."""
+        found = collections.defaultdict(list)
+        for _ in range(self.rounds):
+            result = subprocess.run([self.helper("micro"), *map(str, arguments)], stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=True)
+            for name, value in re.findall(r"^(\w+) ([\d.-]+)$", result.stderr, re.MULTILINE):
+                found[name].append(float(value))
+        return found
+
+    def profilers(self, pids, rate):
+        """Ours and the peer, one after the other, each to be stopped by who asked."""
+        yield Geckobpf(self, pids, rate)
+        yield Perf(self, pids, rate)
+
+    def pair(self, pids, rate, seconds):
+        """One recording by each."""
+        made = []
+        for profiler in self.profilers(pids, rate):
+            profiler.percent = profiler.cpu_percent(seconds)
+            made.append(profiler.stop())
+        return made
+
+    def close(self):
+        for process in reversed(self.running):
+            process.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def measure_recording(bench):
+    """1 kHz on two busy CPUs."""
+    seconds = 3 if bench.quick else 4
+    target = bench.work(2, 1000)
+    made = [bench.pair([target.pid], 1000, seconds) for _ in range(bench.rounds)]
+    target.close()
+    yield Row("BPF per sample, ns", [ours.program_ns("on_timer") for ours, _ in made], digits=0)
+    yield Row("recorder's CPU at 1 kHz on 2 CPUs, %", [ours.percent for ours, _ in made],
+              [perf.percent for _, perf in made], goal=2, digits=2)
+
+
+def measure_switches(bench):
+    pipe = Process(["sh", "-c", "yes | cat > /dev/null & wait"])
+    bench.running.append(pipe)
+    made, rates = [], []
+    for _ in range(bench.rounds):
+        ours = Geckobpf(bench, [pipe.pid], 1000)
+        time.sleep(0.5 if bench.quick else 1)
+        made.append(ours.stop().program_ns("on_switch"))
+        rates.append(int(re.search(r"on_switch: (\d+) runs", ours.said).group(1)))
+    pipe.close()
+    yield Row("BPF per context switch, ns", made, digits=0, note=f"{statistics.median(rates):.0f} switches")
+
+
+def fixed_work(bench, threads, units, profiler):
+    """Nanoseconds (wall, CPU) that the same work takes under a profiler."""
+    target = bench.work(threads, 1000, units)
+    watcher = profiler(bench, [target.pid], 1000) if profiler else None
+    target.popen.stdin.write(b"\n")
+    target.popen.stdin.flush()
+    said = read_until(target.popen.stdout, r"cpu_ns \d+\n")
+    if watcher:
+        watcher.close()
+    target.close()
+    return [int(number) for number in re.search(r"wall_ns (\d+) cpu_ns (\d+)", said).groups()]
+
+
+def measure_slowdown(bench):
+    """The same work alone, under geckobpf and under perf, in turns."""
+    unit_count = 20_000 if bench.quick else 60_000
+    for threads, where in ((1, "1 of 2 CPUs busy"), (2, "2 of 2 CPUs busy")):
+        rounds = []
+        for number in range(bench.rounds + (0 if bench.quick else 2)):
+            order = (None, Geckobpf, Perf)[::-1 if number % 2 else 1]
+            times = {profiler: fixed_work(bench, threads, unit_count, profiler) for profiler in order}
+            rounds.append([times[None], times[Geckobpf], times[Perf]])
+        for index, kind in enumerate(("wall time", "CPU time")):
+            slower = [[100 * (run[index] / alone[index] - 1) for run in (ours, perf)] for alone, ours, perf in rounds]
+            yield Row(f"slowdown of the target, {where}, {kind}, %", [ours for ours, _ in slower],
+                      [perf for _, perf in slower], digits=2)
+
+
+def measure_bytes(bench):
+    """Bytes for a sample of 25 user frames, by how many stacks there are."""
+    for paths, what in ((1, "1 stack"), (1000, "1000 stacks"), (0, "all different")):
+        target = bench.work(2, paths)
+        ours, perf = bench.pair([target.pid], 4000, 1 if bench.quick else 3)
+        target.close()
+        yield Row(f"buffer bytes per sample, {what}", [ours.log()["buffer_bytes_used"] / ours.samples],
+                  [perf.size() / perf.samples], goal=200, note=f"{ours.samples} samples, file of both by the sample: "
+                  f"{ours.size() / ours.samples:.1f} and {perf.size() / perf.samples:.1f}")
+
+
+def measure_lost(bench):
+    seconds = 2 if bench.quick else 5
+    target = bench.work(2, 1000)
+    made = []
+    for _ in range(bench.rounds):
+        pair = []
+        for profiler in bench.profilers([target.pid], 10_000):
+            begin_ns = cpu_ns(target.pid)
+            time.sleep(seconds)
+            profiler.used_ns = cpu_ns(target.pid) - begin_ns
+            pair.append(profiler.stop())
+        made.append(pair)
+    target.close()
+    shares = [[100 * profiler.samples / (profiler.used_ns / 1e5) for profiler in pair] for pair in made]
+    yield Row(f"samples lost at 10 kHz on 2 CPUs in {seconds} s", [ours.lost for ours, _ in made],
+              [perf.lost for _, perf in made], goal=0, digits=0, note=f"of {made[0][0].samples}")
+    yield Row("samples for the target's CPU time at 10 kHz, %", [ours for ours, _ in shares], [perf for _, perf in shares])
+
+
+def write_big_source(path):
+    """Something for a compiler to do for a second or two."""
+    with open(path, "w", encoding="ascii") as file:
+        for number in range(300):
+            file.write(f"int f{number}(int *a, int n) {{ int s = {number}; for (int i = 0; i < n; i++) {{ "
+                       f"if (a[i] % {number + 2} == 0) s += a[i] * {number}; else s ^= a[(i * {number + 3}) % n]; "
+                       f"switch (s & 7) {{ case 1: s += i; break; case 3: s -= a[0]; break; case 5: s *= 3; }} }} "
+                       f"return s{f' + f{number - 1}(a, n)' if number else ''}; }}\n")
+
+
+def start_compiler(bench):
+    source = os.path.join(bench.directory, "big.c")
+    write_big_source(source)
+    process = Process(["sh", "-c", f"while :; do clang -O2 -S -o /dev/null {source}; done"])
+    bench.running.append(process)
+    return process
+
+
+def record_million(bench, targets, profiler, seconds):
+    """The targets are stopped with the recording, so that the profiler has the machine for what it does then."""
+    recording = profiler(bench, [target.pid for target in targets], 20_000)
+    time.sleep(seconds)
+    for target in targets:
+        target.signal_group(signal.SIGSTOP)
+    recording.stop()
+    for target in targets:
+        target.signal_group(signal.SIGCONT)
+    return recording
+
+
+def measure_million(bench):
+    """20 kHz on 2 CPUs: one thread of deep stacks, and compilers, one after the other, with large libraries."""
+    seconds = 5 if bench.quick else 26
+    targets = [bench.work(1, 1000), start_compiler(bench)]
+    ours = record_million(bench, targets, Geckobpf, seconds)
+    perf = record_million(bench, targets, Perf, seconds)
+    for target in targets:
+        target.close()
+    script = perf.script(bench) or perf.script(bench)
+    scale, perf_scale = MILLION / ours.samples, MILLION / perf.samples
+    note = f"from {ours.samples} and {perf.samples} samples"
+    script_s = script_bytes = script_mb = ()
+    if script:
+        script_s, script_bytes = [(perf.ending.wall_s + script[0]) * perf_scale], [script[1] * perf_scale / 1e6]
+        script_mb = [script[2]]
+        note += f"; perf script did {100 * script[3]:.0f} % of them"
+    else:
+        note += "; perf script crashed"
+    size_mb, ring_mb = [ours.size() * scale / 1e6], ours.log()["ring_bytes"] >> 20
+    yield Row("stop to finished file, s per 1 M samples", [ours.ending.wall_s * scale], script_s, goal=2, digits=2,
+              note=note)
+    yield Row("  of that CPU time, s", [ours.ending.cpu_s * scale], digits=2)
+    yield Row("peak memory until then, MB", [ours.ending.peak_mb], script_mb, goal=200,
+              note=f"{ours.ending.anonymous_mb:.0f} MB of it ours alone; the ring of {ring_mb} MB counts twice; "
+              "peer: perf script")
+    yield Row("file, MB per 1 M samples, and perf.data", size_mb, [perf.size() * perf_scale / 1e6])
+    yield Row("file, MB per 1 M samples, and perf script", size_mb, script_bytes)
+    yield Row("samples lost at 20 kHz on 2 CPUs", [ours.lost], [perf.lost], digits=0, note=f"in {seconds} s")
+
+
+def measure_start(bench):
+    target = bench.work(1, 1)
+    made = [[profiler.start_s * 1e3 for profiler in bench.pair([target.pid], 1000, 0.1)]
+            for _ in range(bench.rounds + 2)]
+    target.close()
+    load = bench.micro("load")
+    yield Row("start: from exec to samples, ms", [ours for ours, _ in made], [perf for _, perf in made], digits=0)
+    yield Row("start: load the BPF programs, ms", load["load_ms"])
+    yield Row("start: attach them, ms", load["attach_ms"])
+
+
+def measure_put(bench):
+    for paths, what in ((1000, "1000 stacks of 25 frames"), (0, "all stacks different")):
+        found = bench.micro("put", paths, 200_000)
+        yield Row(f"put of a sample, {what}, ns", found["put_ns"], digits=0,
+                  note=f"{statistics.median(found['sample_bytes']):.1f} bytes each")
+
+
+def large_library():
+    found = sorted(glob.glob("/usr/lib/*/libLLVM-*.so.1"), key=os.path.getsize)
+    return found[-1] if found else None
+
+
+def measure_write(bench):
+    """A recording of 1 M samples becomes JSON; synthetic, so it does not wait for a recording."""
+    library, rows = large_library(), MILLION // (5 if bench.quick else 1)
+    if not library:
+        return
+    for path, what in (("-", "plain JSON"), (os.path.join(bench.directory, "micro.json.gz"), ".json.gz")):
+        found = bench.micro("write", library, rows, path)
+        size = statistics.median(found["out_bytes"]) / rows
+        yield Row(f"write 1 M samples as {what}, CPU s", [value * MILLION / rows / 1e3 for value in found["cpu_ms"]],
+                  digits=2, note=f"{size:.1f} bytes a row, {statistics.median(found['peak_mb']):.0f} MB peak")
+
+
+def measure_symbols(bench):
+    library = large_library()
+    if library:
+        found = bench.micro("symbols", library, 100_000)
+        what = f"{os.path.basename(library)} ({os.path.getsize(library) >> 20} MB)"
+        yield Row("symbols: read a large library, ms", found["load_ms"], note=what)
+        yield Row("symbols: look up an address in it, ns", found["lookup_ns"], digits=0)
+    yield Row("symbols: read the kernel's, ms", bench.micro("kallsyms")["cpu_ms"])
+
+
+# Words of the rows' names, so that a filter knows what need not be measured.
+MEASUREMENTS = (
+    (measure_recording, "BPF per sample recorder's CPU at 1 kHz"),
+    (measure_switches, "BPF per context switch"),
+    (measure_slowdown, "slowdown of the target"),
+    (measure_bytes, "buffer bytes per sample"),
+    (measure_lost, "samples lost samples for the target's CPU time at 10 kHz"),
+    (measure_million, "stop to finished file peak memory file MB per 1 M samples lost at 20 kHz"),
+    (measure_start, "start: from exec load attach"),
+    (measure_put, "put of a sample"),
+    (measure_write, "write 1 M samples as plain JSON .json.gz"),
+    (measure_symbols, "symbols: read a large library look up an address kernel's"),
+)
+
+
+# ---- the run -------------------------------------------------------------------------------------------------------------
+def is_wanted(names, text):
+    return not names or any(name.lower() in text.lower() for name in names)
+
+
+def busy_percent(seconds):
+    """How busy the machine is with other things."""
+    def read():
+        with open("/proc/stat", encoding="ascii") as file:
+            times = list(map(int, file.readline().split()[1:9]))
+        return sum(times), times[3] + times[4]
+    total, idle = read()
+    time.sleep(seconds)
+    total_after, idle_after = read()
+    return 100 - 100 * (idle_after - idle) / max(total_after - total, 1)
+
+
+def print_head(bench):
+    perf = subprocess.run(["perf", "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    version = subprocess.run([bench.geckobpf, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    busy = busy_percent(1)
+    print(f"{version} and {perf}; Linux {platform.release()} {platform.machine()}, {os.cpu_count()} CPUs, "
+          f"{datetime.datetime.now():%Y-%m-%d %H:%M}, {bench.rounds} round{'s' if bench.rounds > 1 else ''}"
+          f"{', quick' if bench.quick else ''}")
+    if busy > 5:
+        print(f"Other programs keep the machine {busy:.0f} % busy: wall times are not to be trusted.")
+    print(flush=True)
+
+
+def run(bench):
+    rows, begin = [], time.monotonic()
+    for measure, words in MEASUREMENTS:
+        if not is_wanted(bench.names, words):
+            continue
+        print(f"bench: {measure.__name__.removeprefix('measure_')}", file=sys.stderr, flush=True)
+        try:
+            rows += [row for row in measure(bench) if is_wanted(bench.names, row.name)]
+        except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+            print(f"bench: {words}: {error}", file=sys.stderr)
+    print_table(rows)
+    print(f"\n{time.monotonic() - begin:.0f} s; goals missed: {sum(row.verdict() == 'MISSED' for row in rows)}")
+
+
+@contextlib.contextmanager
+def same_sample_rate():
+    """The kernel lowers its limit when sampling costs too much; whoever comes after us shall not notice."""
+    with open(MAX_RATE_FILE, encoding="ascii") as file:
+        before = file.read()
+    try:
+        yield
+    finally:
+        with open(MAX_RATE_FILE, encoding="ascii") as file:
+            after = file.read()
+        if after != before:
+            print(f"The kernel lowered perf_event_max_sample_rate from {before.strip()} to {after.strip()}: it was "
+                  "too busy. It is set back.")
+            with contextlib.suppress(OSError), open(MAX_RATE_FILE, "w", encoding="ascii") as file:
+                file.write(before)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="What a recording costs: goal, ours, peer, ratio.")
+    parser.add_argument("--build", default="build", help="where make put the programs")
+    parser.add_argument("--quick", action="store_true", help="less than a minute; rough")
+    parser.add_argument("--rounds", type=int, help="how often each thing is measured (default 3)")
+    parser.add_argument("names", nargs="*", help="only rows whose name contains one of these")
+    arguments = parser.parse_args()
+    if os.geteuid():
+        sys.exit("bench: must be root: BPF programs are loaded")
+    if not shutil.which("perf"):
+        sys.exit("bench: there is no perf; run: ci/deps.sh bench")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    bench = Bench(arguments)
+    try:
+        with same_sample_rate():
+            print_head(bench)
+            run(bench)
+    finally:
+        bench.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""profilers.py - programs that the benchmark starts, among them the two that are compared.
+
+Process    a program in a process group of its own
+Geckobpf   a recording of ours    } start_s: from exec to flowing samples; stop() ends it as Ctrl-C does;
+Perf       one of perf record     } then samples, lost, size(), ending.wall_s, .cpu_s, .peak_mb
+"""
+
+import contextlib
+import glob
+import gzip
+import json
+import mmap
+import os
+import re
+import select
+import signal
+import struct
+import subprocess
+import time
+
+PATIENCE_S = 60
+PERF_SCRIPT_LIMIT_S = 60
+
+
+# ---- processes -------------------------------------------------------------------------------------------------------
+def cpu_ns(pid):
+    """CPU time of all threads of a process that runs."""
+    total = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+            total += int(file.read().split()[0])
+    return total
+
+
+def peak_mb(pid):
+    """(Peak of all memory, and now the part that is not mapped files or rings.)"""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+        found = dict(re.findall(r"^(VmHWM|RssAnon):\s*(\d+) kB", file.read(), re.MULTILINE))
+        return int(found.get("VmHWM", 0)) / 1024, int(found.get("RssAnon", 0)) / 1024
+    return 0, 0
+
+
+class Process:
+    """A program in a process group of its own."""
+
+    def __init__(self, arguments, **rest):
+        rest = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL, **rest}
+        self.started = time.monotonic()
+        self.popen = subprocess.Popen(arguments, start_new_session=True, **rest)
+        self.pid = self.popen.pid
+
+    def signal_group(self, number):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def close(self):
+        self.signal_group(signal.SIGKILL)
+        self.popen.wait()
+        for file in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
+            if file:
+                file.close()
+
+
+def read_until(file, pattern):
+    """Reads the pipe up to a match; the text so far. It fails at the end of the pipe or of our patience."""
+    text, deadline = "", time.monotonic() + PATIENCE_S
+    while not re.search(pattern, text):
+        ready, _, _ = select.select([file], [], [], max(0, deadline - time.monotonic()))
+        data = os.read(file.fileno(), 4096) if ready else b""
+        if not data:
+            raise RuntimeError(f"no /{pattern}/ in: {text}")
+        text += data.decode(errors="replace")
+    return text
+
+
+class Ending:
+    """How a profiler ended: from Ctrl-C to its exit."""
+
+    def __init__(self, process, before_ns):
+        begin, self.peak_mb, self.anonymous_mb = time.monotonic(), 0, 0
+        os.kill(process.pid, signal.SIGINT)
+        while True:
+            peak, anonymous = peak_mb(process.pid)
+            self.peak_mb, self.anonymous_mb = max(self.peak_mb, peak), max(self.anonymous_mb, anonymous)
+            pid, _, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            if time.monotonic() > begin + PATIENCE_S:
+                raise RuntimeError(f"process {process.pid} does not end")
+            time.sleep(0.01)
+        self.wall_s = time.monotonic() - begin
+        self.cpu_s = usage.ru_utime + usage.ru_stime - before_ns / 1e9
+        process.popen.returncode = 0
+
+
+class Profiler:
+    """Common to both: `start_s` from exec to flowing samples, `ending` after stop()."""
+
+    def cpu_percent(self, seconds):
+        begin_ns, begin = cpu_ns(self.process.pid), time.monotonic()
+        time.sleep(seconds)
+        return (cpu_ns(self.process.pid) - begin_ns) / 1e7 / (time.monotonic() - begin)
+
+    def size(self):
+        return os.path.getsize(self.path)
+
+    def close(self):
+        self.process.close()
+
+
+class Geckobpf(Profiler):
+    def __init__(self, bench, pids, rate, suffix=".json.gz"):
+        self.path = os.path.join(bench.directory, "ours" + suffix)
+        self.process = Process([bench.helper("bpf_stats"), bench.geckobpf, "-v", "--rate", str(rate), "--pid",
+                                ",".join(map(str, pids)), "--output", self.path], stderr=subprocess.PIPE)
+        bench.running.append(self.process)
+        self.said = read_until(self.process.popen.stderr, r"\d Hz.*\n")
+        self.start_s = time.monotonic() - self.process.started
+        self.facts = None
+
+    def stop(self):
+        self.ending = Ending(self.process, cpu_ns(self.process.pid))
+        self.said += self.process.popen.stderr.read().decode(errors="replace")
+        if not os.path.exists(self.path):
+            raise RuntimeError(f"geckobpf wrote nothing: {self.said}")
+        return self
+
+    def log(self):
+        """The counters of the profilingLog, which is at the end of the profile."""
+        if not self.facts:
+            with gzip.open(self.path) as file:
+                text = file.read()
+            begin = text.rindex(b'"profilingLog":') + len(b'"profilingLog":')
+            self.facts = json.JSONDecoder().raw_decode(text[begin:].decode())[0]["geckobpf"]
+        return self.facts
+
+    @property
+    def samples(self):
+        return self.log()["samples_recorded"]
+
+    @property
+    def lost(self):
+        return sum(self.log()[name] for name in ("samples_lost_ring_full", "samples_lost_recursion",
+                                                 "samples_lost_buffer", "samples_overwritten"))
+
+    def program_ns(self, name):
+        """Nanoseconds a run of a BPF program; None if it never ran."""
+        runs, spent = map(int, re.search(rf"BPF program {name}: (\d+) runs, (\d+) ns", self.said).groups())
+        return spent / runs if runs else None
+
+
+class Perf(Profiler):
+    def __init__(self, bench, pids, rate):
+        self.path = os.path.join(bench.directory, "perf.data")
+        control_read, control_write = os.pipe()
+        ack_read, ack_write = os.pipe()
+        # -B: perf 6.1 now and then crashes when it collects the build ids at its end.
+        options = ["-q", "-g", "-B", "-e", "cpu-clock", "-c", str(1_000_000_000 // rate), "-D", "-1",
+                   "--control", f"fd:{control_read},{ack_write}"]
+        self.process = Process(["perf", "record", *options, "-p", ",".join(map(str, pids)), "-o", self.path],
+                               pass_fds=(control_read, ack_write), stderr=subprocess.PIPE)
+        bench.running.append(self.process)
+        os.close(control_read)
+        os.close(ack_write)
+        # Both stay open: perf ends when they are closed.
+        self.control, self.ack = os.fdopen(control_write, "wb", 0), os.fdopen(ack_read, "rb", 0)
+        self.control.write(b"enable\n")
+        read_until(self.ack, "ack\n")
+        self.start_s = time.monotonic() - self.process.started
+        self.samples = self.lost = 0
+
+    def close(self):
+        super().close()
+        self.control.close()
+        self.ack.close()
+
+    def stop(self):
+        self.ending = Ending(self.process, cpu_ns(self.process.pid))
+        self.count()
+        if not self.samples:
+            raise RuntimeError(f"perf record made no samples: {self.process.popen.stderr.read().decode()}")
+        return self
+
+    def count(self):
+        """Samples and lost samples in perf.data: its records are u32 type, u16 misc, u16 size, then the rest."""
+        with open(self.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            self.count_in(data)
+
+    def count_in(self, data):
+        _, _, _, _, _, at, size = struct.unpack_from("<8s6Q", data)
+        end = at + size
+        while at < end:
+            kind, _, size = struct.unpack_from("<IHH", data, at)
+            if kind == 9:  # PERF_RECORD_SAMPLE
+                self.samples += 1
+            elif kind == 2:  # PERF_RECORD_LOST: id, count
+                self.lost += struct.unpack_from("<Q", data, at + 16)[0]
+            elif kind == 13:  # PERF_RECORD_LOST_SAMPLES
+                self.lost += struct.unpack_from("<Q", data, at + 8)[0]
+            at += max(size, 8)
+
+    def script(self, bench):
+        """perf script to nowhere: (seconds and bytes for all samples, peak MB, share that was done), or None."""
+        begin = time.monotonic()
+        process = Process(["perf", "script", "--no-inline", "-i", self.path], stdout=subprocess.PIPE)
+        bench.running.append(process)
+        done = size = peak = 0
+        last = b""
+        while time.monotonic() < begin + PERF_SCRIPT_LIMIT_S:
+            data = os.read(process.popen.stdout.fileno(), 1 << 20)
+            if not data:
+                break
+            size += len(data)
+            done += (last + data).count(b"\n\n")  # an empty line ends a sample
+            last = data[-1:]
+            peak = max(peak, peak_mb(process.pid)[0])
+        share = min(1, done / self.samples)
+        seconds = time.monotonic() - begin
+        process.close()
+        # 6.1 now and then crashes over a build id.
+        return None if share < 0.1 else (seconds / share, size / share, peak, share)
