@@ -20,7 +20,7 @@
 #define CPUS_PER_RING 8
 #define MIN_RING_TOTAL (4UL << 20)
 #define MAX_RING_TOTAL (512UL << 20)
-#define BYTES_PER_SAMPLE 2048 /* a deep stack; one second of them must fit */
+#define BYTES_PER_SAMPLE 512 /* of a usual stack; one second of them must fit */
 
 struct kernel_side {
 	struct geckobpf *skel;
