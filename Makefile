@@ -39,7 +39,7 @@ LIBS := -lbpf -lelf -llzma -lzstd -lz -liberty -lcap
 LINK := $(if $(STATIC),-static) $(LIBS) -lpthread
 
 # capture is the only room that needs libbpf; the others make libcore.a, which the unit tests link.
-ROOMS := base buffer target symbol gecko
+ROOMS := base buffer target unwind symbol gecko
 CORE_SRC := $(sort $(foreach room,$(ROOMS),$(wildcard user/$(room)/*.c)))
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/%.o)
 APP_SRC := $(sort $(wildcard user/capture/*.c user/cmd/*.c user/*.c))
@@ -56,10 +56,12 @@ BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
 BENCH_BIN := $(BENCH_SRC:%.c=$(BUILD)/%)
 GOLDEN_SRC := $(sort $(wildcard tests/golden/*.c))
 GOLDEN_BIN := $(GOLDEN_SRC:%.c=$(BUILD)/%)
+ORACLE_SRC := $(sort $(wildcard tests/oracle/*.c))
+ORACLE_BIN := $(BUILD)/tests/oracle/unwind_oracle
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build-fuzz/%)
 
-.PHONY: all install run demo check unit golden e2e fuzz vm bench lint format clean help targets
+.PHONY: all install run demo check unit golden oracle e2e fuzz vm bench lint format clean help targets
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -72,6 +74,7 @@ help:
 	@echo 'make check      install what the tests need, run them all (root)'
 	@echo 'make unit | golden | e2e | fuzz    parts of it'
 	@echo 'make vm         the same binary on every kernel from 5.10 on, in QEMU (VM="6.1 6.12": some rows)'
+	@echo 'make oracle     compare the unwind tables of all ELF files of this system with libdw'
 	@echo 'make bench      the benchmark table (root)'
 	@echo 'make run ARGS="--pid 42"           build and run'
 	@echo 'make lint | format | clean'
@@ -129,6 +132,11 @@ $(BUILD)/tests/golden/%: $(BUILD)/tests/golden/%.o $(BUILD)/libapp.a $(BUILD)/li
 	$(say) LINK $@
 	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
 
+# The only program that needs libdw: what it says about stack frames is what our tables have to say.
+$(ORACLE_BIN): $(ORACLE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libcore.a
+	$(say) LINK $@
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ -ldw -lelf
+
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libapp.a $(BUILD)/libcore.a
 	$(say) LINK $@
 	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
@@ -150,6 +158,9 @@ unit-run: $(UNIT_BIN)
 
 golden: $(GOLDEN_BIN)
 	$(Q)tests/golden/run.sh $(BUILD)
+
+oracle: $(ORACLE_BIN)
+	$(Q)$(ORACLE_BIN) $(ORACLE)
 
 e2e: $(BIN) targets
 	$(Q)$(PYTHON) tests/e2e/run.py --build $(BUILD) $(E2E)

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cfi_oracle.h - the rule that libdw (elfutils) has for an address of an ELF file, in the words of our own rules.
+ *
+ * elfutils 0.188 can be wrong about where a row starts (after DW_CFA_restore_state); only the address that was asked for
+ * and the end of its row are used.
+ */
+#ifndef GECKOBPF_TESTS_CFI_ORACLE_H
+#define GECKOBPF_TESTS_CFI_ORACLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/types.h>
+
+#include "geckobpf_abi.h"
+
+struct oracle;
+
+struct oracle_answer {
+	bool is_covered; /* false: libdw has no row here, and the rest is unset */
+	bool is_signal;
+	uint64_t end; /* of the row */
+	/* GB_CFA_INVALID where no rule can say it; rbx_off is INT16_MIN where it cannot be said. */
+	struct gb_unwind_rule rule;
+	bool sp_is_cfa; /* the caller's RSP is the CFA, as rules take for granted */
+};
+
+/* One stretch of code that a description covers. */
+struct oracle_function {
+	uint64_t start, end;
+};
+
+/* NULL: libdw finds no .eh_frame, or nothing that it can read. */
+struct oracle *oracle_open(int fd);
+void oracle_close(struct oracle *oracle);
+
+/* Sorted by start; the oracle's. */
+const struct oracle_function *oracle_functions(const struct oracle *oracle, size_t *count);
+
+/* Whether mov $15, %eax (or %rax) and syscall are in the code, around `address` or one byte after it. */
+bool oracle_is_sigreturn(const struct oracle *oracle, uint64_t address);
+
+void oracle_ask(struct oracle *oracle, uint64_t address, struct oracle_answer *answer);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * elf_code.h - where an ELF file has its code and the description of its stack frames; checked reads of its bytes.
+ *
+ * Everything is read with pread(2): a file that shrinks gives -ENODATA, not SIGBUS. What comes out of the file is
+ * checked against its size before memory is asked for.
+ */
+#ifndef GECKOBPF_UNWIND_ELF_CODE_H
+#define GECKOBPF_UNWIND_ELF_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/table.h"
+
+/* A part of the file that the kernel maps. */
+struct elf_segment {
+	uint64_t address;
+	uint64_t offset;
+	uint64_t bytes; /* those that are in the file */
+};
+
+/* Where .eh_frame is; bytes == 0: there is none. */
+struct elf_eh_frame {
+	uint64_t address;
+	uint64_t offset;
+	uint64_t bytes;
+	bool is_open_ended; /* `bytes` is only a bound: a zero word ends it */
+};
+
+struct elf_code {
+	const struct unwind_source *source; /* borrowed */
+	uint64_t size; /* of the file */
+	struct elf_segment *segments;
+	size_t segment_count, segment_capacity;
+	uint64_t first_page, page_count; /* that executable segments span */
+	uint64_t eh_frame_hdr; /* offset in the file; 0: none */
+	struct elf_eh_frame eh_frame;
+};
+
+/* 0; -ENOEXEC: see unwind_table_compile(); -ENOMEM; -errno. elf_code_close() also where this failed. */
+int elf_code_open(struct elf_code *code, const struct unwind_source *source);
+void elf_code_close(struct elf_code *code);
+
+/* `size` bytes at `offset` in the file. 0; -ENODATA: it ends before; -errno. */
+int elf_code_read(const struct elf_code *code, uint64_t offset, void *data, size_t size);
+
+/* At most `size` bytes at a virtual address into `data`; returns how many there are in the file, 0 on errors. */
+size_t elf_code_peek(const struct elf_code *code, uint64_t address, void *data, size_t size);
+
+/* All of .eh_frame, the caller's to free. 0; -ENODATA; -ENOMEM; -errno. */
+int elf_code_read_eh_frame(const struct elf_code *code, uint8_t **bytes);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* row_builder.c - see row_builder.h. */
+#include "unwind/row_builder.h"
+#include "base/array.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The page being filled begins with what holds. */
+static void open_page(struct row_builder *builder)
+{
+	builder->page_first = (uint32_t)builder->row_count;
+	builder->rows[builder->row_count++] = ROW(0, builder->rule);
+}
+
+static void close_page(struct row_builder *builder)
+{
+	size_t count = builder->row_count - builder->page_first;
+
+	if (count > UNWIND_MAX_ROWS_PER_PAGE) {
+		builder->dense_pages++;
+		builder->rows[builder->page_first] = ROW(0, builder->dense_rule);
+		builder->row_count = (size_t)builder->page_first + 1;
+		count = 1;
+	}
+	builder->pages[builder->page] = (struct unwind_page){builder->page_first, (uint32_t)count};
+}
+
+int row_builder_open(struct row_builder *builder, uint32_t page_count, uint32_t rule)
+{
+	int err;
+
+	*builder = (struct row_builder){
+		.page_count = page_count,
+		.rule = rule,
+		.dense_rule = rule,
+	};
+	builder->pages = calloc(page_count, sizeof(*builder->pages));
+	if (!builder->pages)
+		return -ENOMEM;
+	err = row_builder_reserve(builder, 1, 0);
+	if (!err)
+		open_page(builder);
+	return err;
+}
+
+void row_builder_close(struct row_builder *builder)
+{
+	free(builder->pages);
+	free(builder->rows);
+	*builder = (struct row_builder){0};
+}
+
+int row_builder_reserve(struct row_builder *builder, size_t rows, uint64_t end)
+{
+	size_t need = builder->row_count + rows + 1;
+	uint64_t last_page = end >> UNWIND_PAGE_BITS;
+
+	if (last_page > builder->page)
+		need += last_page - builder->page;
+	if (need > UINT32_MAX)
+		return -ENOMEM;
+	return array_reserve((void **)&builder->rows, &builder->row_capacity, need,
+			     sizeof(*builder->rows));
+}
+
+void row_builder_turn(struct row_builder *builder, uint32_t page)
+{
+	while (builder->page < page) {
+		close_page(builder);
+		builder->page++;
+		open_page(builder);
+	}
+}
+
+int row_builder_finish(struct row_builder *builder)
+{
+	uint32_t *fitted;
+	int err;
+
+	err = row_builder_reserve(builder, 0, (uint64_t)builder->page_count << UNWIND_PAGE_BITS);
+	if (err)
+		return err;
+	row_builder_turn(builder, builder->page_count - 1);
+	close_page(builder);
+	fitted = realloc(builder->rows, builder->row_count * sizeof(*fitted));
+	if (!fitted)
+		return -ENOMEM;
+	builder->rows = fitted;
+	return 0;
+}

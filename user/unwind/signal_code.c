@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* signal_code.c - see signal_code.h. */
+#include "unwind/signal_code.h"
+#include "unwind/x86_64.h"
+
+#define PEEKS_MAX 1024 /* per file: each is a system call */
+#define BLOCK_BYTES 16384
+
+/* Where in the first bytes of a function a sigreturn is: 0, or 1 if it begins early; -1: nowhere. */
+static int sigreturn_at(const struct elf_code *code, uint64_t address)
+{
+	uint8_t bytes[1 + MACHINE_SIGRETURN_MAX_BYTES];
+	size_t got = elf_code_peek(code, address, bytes, sizeof(bytes));
+	size_t at, length;
+
+	return machine_find_sigreturn(bytes, got, &at, &length) && at <= 1 ? (int)at : -1;
+}
+
+void signal_code_mark(struct eh_frame *frame, const struct elf_code *code)
+{
+	unsigned int peeks = 0;
+	size_t i;
+
+	for (i = 0; i < frame->fde_count; i++) {
+		struct fde *fde = &frame->fdes[i];
+		bool says_so = frame->cies[fde->cie].is_signal;
+		int at = -1;
+
+		if (!says_so && !machine_sigreturn_size(fde->size))
+			continue;
+		if (peeks++ < PEEKS_MAX)
+			at = sigreturn_at(code, frame->text + fde->start);
+		fde->is_signal = says_so || at == 0;
+		if (fde->is_signal && at != 1 && fde->start) {
+			fde->start--;
+			fde->size++;
+		}
+	}
+}
+
+bool signal_code_find(struct signal_code_search *search, uint32_t *start, uint32_t end,
+		      uint32_t *stop)
+{
+	uint8_t block[BLOCK_BYTES];
+	uint64_t next = *start;
+	size_t size, at, length;
+
+	while (next < end && search->budget) {
+		size = end - next < sizeof(block) ? end - next : sizeof(block);
+		size = elf_code_peek(search->code, search->text + next, block, size);
+		if (size < MACHINE_SIGRETURN_MAX_BYTES)
+			return false;
+		search->budget -= size < search->budget ? size : search->budget;
+		if (machine_find_sigreturn(block, size, &at, &length)) {
+			*start = (uint32_t)(next + at);
+			*stop = (uint32_t)(next + at + length);
+			return true;
+		}
+		/* One may lie across the blocks' border. */
+		next += size - (MACHINE_SIGRETURN_MAX_BYTES - 1);
+		if (size < sizeof(block))
+			return false;
+	}
+	return false;
+}

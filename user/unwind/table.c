@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * table.c - see table.h.
+ *
+ *   file ──elf_code──> .eh_frame ──eh_frame──> functions ──fde_order──> by address
+ *        ──cfa_program──> (offset, state) ──rule_set──> (offset, rule) ──row_builder──> rows and pages
+ *
+ * Functions are taken by rising start. Where two overlap the later one holds up to its end, and what the earlier one has
+ * after that is lost: to come back to it would cost its program once per interruption.
+ */
+#include "unwind/table.h"
+#include "unwind/cfa_program.h"
+#include "unwind/elf_code.h"
+#include "unwind/fde_order.h"
+#include "unwind/row_builder.h"
+#include "unwind/signal_code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define PADDING_MAX 15 /* bytes between functions that are taken for padding, not for code */
+#define SEARCH_BYTES (1u << 20) /* of code without a description are looked at */
+
+struct compiler {
+	struct elf_code code;
+	uint8_t *bytes; /* .eh_frame */
+	struct eh_frame frame;
+	uint64_t *order;
+	struct rule_set rules;
+	struct cfa_machine machine;
+	struct row_builder builder;
+	struct signal_code_search search;
+	uint32_t covered; /* the text up to here has rows */
+	uint64_t signal_rows;
+};
+
+static uint64_t text_bytes(const struct compiler *compiler)
+{
+	return compiler->code.page_count << UNWIND_PAGE_BITS;
+}
+
+/* Code up to `end` that nobody has described. */
+static int add_gap(struct compiler *compiler, uint64_t end)
+{
+	uint32_t start = compiler->covered, limit = (uint32_t)end, stop;
+	struct row_builder *builder = &compiler->builder;
+	int err;
+
+	if (end <= (uint64_t)compiler->covered + PADDING_MAX)
+		return 0;
+	err = row_builder_reserve(builder, 1, end);
+	if (err)
+		return err;
+	row_builder_add(builder, start, RULE_FRAME_POINTER);
+	while (signal_code_find(&compiler->search, &start, limit, &stop)) {
+		err = row_builder_reserve(builder, 2, end);
+		if (err)
+			return err;
+		row_builder_add(builder, start > compiler->covered ? start - 1 : start,
+				RULE_SIGNAL);
+		if (stop < limit)
+			row_builder_add(builder, stop, RULE_FRAME_POINTER);
+		compiler->covered = start = stop;
+	}
+	compiler->covered = limit;
+	return 0;
+}
+
+static int add_signal(struct compiler *compiler, const struct fde *fde)
+{
+	int err = add_gap(compiler, fde->start);
+
+	if (!err)
+		err = row_builder_reserve(&compiler->builder, 1, fde->start);
+	if (err)
+		return err;
+	row_builder_add(&compiler->builder, fde->start, RULE_SIGNAL);
+	compiler->signal_rows++;
+	return 0;
+}
+
+/* The rows that the machine has made, up to `limit`. */
+static int add_rows(struct compiler *compiler, const struct fde *fde, uint32_t limit)
+{
+	const struct cfa_machine *machine = &compiler->machine;
+	size_t i;
+	int err;
+
+	err = row_builder_reserve(&compiler->builder, machine->row_count, limit);
+	if (err)
+		return err;
+	for (i = 0; i < machine->row_count; i++) {
+		if (machine->rows[i].offset >= limit - fde->start)
+			break;
+		row_builder_add(&compiler->builder, fde->start + machine->rows[i].offset,
+				machine->rows[i].rule);
+	}
+	return 0;
+}
+
+/* One function, whose rows hold up to `limit`. */
+static int add_function(struct compiler *compiler, const struct fde *fde, uint32_t limit)
+{
+	int err;
+
+	if (fde->is_signal) {
+		err = add_signal(compiler, fde);
+	} else {
+		err = cfa_machine_run(&compiler->machine, fde);
+		if (err || !compiler->machine.row_count)
+			return err;
+		err = add_gap(compiler, fde->start);
+		if (!err)
+			err = add_rows(compiler, fde, limit);
+	}
+	compiler->covered = limit;
+	return err;
+}
+
+/* The `i`th by address. */
+static const struct fde *fde_at(const struct compiler *compiler, size_t i)
+{
+	return &compiler->frame.fdes[fde_order_index(compiler->order[i])];
+}
+
+static int add_functions(struct compiler *compiler)
+{
+	const struct eh_frame *frame = &compiler->frame;
+	size_t i;
+	int err;
+
+	for (i = 0; i < frame->fde_count; i++) {
+		const struct fde *fde = fde_at(compiler, i);
+		uint32_t limit = fde->start + fde->size;
+
+		if (i + 1 < frame->fde_count) {
+			const struct fde *next = fde_at(compiler, i + 1);
+
+			__builtin_prefetch(frame->bytes + next->program);
+			if (next->start < limit)
+				limit = next->start;
+		}
+		if (limit == fde->start)
+			continue;
+		err = add_function(compiler, fde, limit);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void close_build(struct compiler *compiler)
+{
+	row_builder_close(&compiler->builder);
+	cfa_machine_close(&compiler->machine);
+	rule_set_close(&compiler->rules);
+}
+
+static int build(struct compiler *compiler, bool tracks_rbx)
+{
+	int err;
+
+	close_build(compiler);
+	compiler->covered = 0;
+	compiler->signal_rows = 0;
+	compiler->search =
+		(struct signal_code_search){&compiler->code, compiler->frame.text, SEARCH_BYTES};
+	err = rule_set_open(&compiler->rules);
+	if (!err)
+		err = cfa_machine_open(&compiler->machine, &compiler->frame, &compiler->rules,
+				       tracks_rbx);
+	if (!err)
+		err = row_builder_open(&compiler->builder, (uint32_t)compiler->code.page_count,
+				       RULE_FRAME_POINTER);
+	if (!err)
+		err = add_functions(compiler);
+	if (!err)
+		err = add_gap(compiler, text_bytes(compiler));
+	if (!err)
+		err = row_builder_finish(&compiler->builder);
+	return err;
+}
+
+static int scan(struct compiler *compiler)
+{
+	const struct elf_eh_frame *section = &compiler->code.eh_frame;
+	struct eh_frame *frame = &compiler->frame;
+	int err;
+
+	frame->text = compiler->code.first_page << UNWIND_PAGE_BITS;
+	frame->text_bytes = text_bytes(compiler);
+	if (!section->bytes)
+		return 0;
+	err = elf_code_read_eh_frame(&compiler->code, &compiler->bytes);
+	if (err)
+		return err;
+	frame->bytes = compiler->bytes;
+	frame->size = section->bytes;
+	frame->address = section->address;
+	frame->is_open_ended = section->is_open_ended;
+	err = eh_frame_scan(frame);
+	if (!err)
+		signal_code_mark(frame, &compiler->code);
+	return err;
+}
+
+static struct unwind_table_stats stats_of(const struct compiler *compiler)
+{
+	return (struct unwind_table_stats){
+		.fdes = compiler->frame.seen,
+		.rows_in = compiler->machine.rows_in + compiler->signal_rows,
+		.unsupported = compiler->machine.unsupported,
+		.dense_pages = compiler->builder.dense_pages,
+		.bad_fdes = compiler->frame.bad + compiler->machine.bad,
+	};
+}
+
+/* What has been built becomes the table's. */
+static int take(struct compiler *compiler, struct unwind_table **out)
+{
+	struct unwind_table *table = calloc(1, sizeof(*table));
+	struct gb_unwind_rule *rules;
+
+	if (!table)
+		return -ENOMEM;
+	rules = realloc(compiler->rules.rules, compiler->rules.count * sizeof(*rules));
+	if (!rules) {
+		free(table);
+		return -ENOMEM;
+	}
+	*table = (struct unwind_table){
+		.first_page = compiler->code.first_page,
+		.page_count = (uint32_t)compiler->code.page_count,
+		.row_count = (uint32_t)compiler->builder.row_count,
+		.rule_count = (uint32_t)compiler->rules.count,
+		.pages = compiler->builder.pages,
+		.rows = compiler->builder.rows,
+		.rules = rules,
+		.tracks_rbx = compiler->machine.tracks_rbx,
+		.has_no_eh_frame = !compiler->code.eh_frame.bytes,
+		.stats = stats_of(compiler),
+	};
+	compiler->rules.rules = NULL;
+	compiler->builder.pages = NULL;
+	compiler->builder.rows = NULL;
+	*out = table;
+	return 0;
+}
+
+static int compile(struct compiler *compiler, const struct unwind_source *source,
+		   struct unwind_table **out)
+{
+	int err = elf_code_open(&compiler->code, source);
+
+	if (!err)
+		err = scan(compiler);
+	if (!err)
+		err = fde_order_make(&compiler->frame, &compiler->order);
+	if (!err)
+		err = build(compiler, false);
+	if (!err && compiler->machine.needs_rbx)
+		err = build(compiler, true);
+	return err ? err : take(compiler, out);
+}
+
+int unwind_table_compile(struct unwind_table **out, const struct unwind_source *source)
+{
+	struct compiler compiler = {0};
+	int err = compile(&compiler, source, out);
+
+	close_build(&compiler);
+	free(compiler.order);
+	eh_frame_close(&compiler.frame);
+	free(compiler.bytes);
+	elf_code_close(&compiler.code);
+	return err;
+}
+
+void unwind_table_close(struct unwind_table *table)
+{
+	if (!table)
+		return;
+	free(table->pages);
+	free(table->rows);
+	free(table->rules);
+	free(table);
+}
+
+const struct gb_unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t address)
+{
+	uint64_t page = (address >> UNWIND_PAGE_BITS) - table->first_page;
+	uint32_t offset = ROW_OFFSET((uint32_t)address);
+	uint32_t low, high;
+
+	if (page >= table->page_count)
+		return NULL;
+	low = table->pages[page].first;
+	high = low + table->pages[page].count;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (ROW_OFFSET(table->rows[middle]) <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &table->rules[ROW_RULE(table->rows[low])];
+}

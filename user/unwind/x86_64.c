@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* x86_64.c - see x86_64.h. */
+#include "unwind/x86_64.h"
+
+#include <linux/types.h>
+#include <string.h>
+
+#include "geckobpf_abi.h"
+
+/*
+ *   b8       0f 00 00 00   0f 05      mov $15, %eax; syscall
+ *   48 c7 c0 0f 00 00 00   0f 05      mov $15, %rax; syscall
+ */
+static const uint8_t sigreturn_tail[] = {15, 0, 0, 0, 0x0f, 0x05};
+static const uint8_t mov_rax[] = {0x48, 0xc7, 0xc0};
+static const uint8_t mov_eax[] = {0xb8};
+
+int machine_gb_reg(uint64_t dwarf_reg)
+{
+	static const int8_t known[MACHINE_REG_COUNT] = {
+		GB_REG_RAX, GB_REG_RDX, GB_REG_RCX, GB_REG_RBX, GB_REG_RSI, GB_REG_RDI,
+		-1,         -1,         GB_REG_R8,  GB_REG_R9,  GB_REG_R10, GB_REG_R11,
+		GB_REG_R12, GB_REG_R13, GB_REG_R14, GB_REG_R15, -1,
+	};
+
+	return dwarf_reg < MACHINE_REG_COUNT ? known[dwarf_reg] : -1;
+}
+
+/*
+ * Linkers describe the 16-byte slots of a PLT, which push 8 bytes on their way, by
+ *   breg7 8, breg16 0, lit15, and, lit11 (or lit10), ge, lit3, shl, plus
+ */
+int machine_cfa_expression(const uint8_t *bytes, size_t size)
+{
+	static const uint8_t plt[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
+	const size_t literal = 6;
+
+	if (size != sizeof(plt) || memcmp(bytes, plt, literal) ||
+	    memcmp(bytes + literal + 1, plt + literal + 1, sizeof(plt) - literal - 1))
+		return 0;
+	if (bytes[literal] == 0x3b)
+		return GB_CFA_PLT11;
+	return bytes[literal] == 0x3a ? GB_CFA_PLT10 : 0;
+}
+
+/* Whether `head` comes right before `tail`, which is in code[]. */
+static bool is_headed(const uint8_t *code, const uint8_t *tail, const uint8_t *head, size_t size)
+{
+	return (size_t)(tail - code) >= size && !memcmp(tail - size, head, size);
+}
+
+bool machine_find_sigreturn(const uint8_t *code, size_t size, size_t *at, size_t *length)
+{
+	const uint8_t *next = code, *end = code + size, *tail;
+	size_t head;
+
+	while ((tail = memmem(next, (size_t)(end - next), sigreturn_tail,
+			      sizeof(sigreturn_tail)))) {
+		head = 0;
+		if (is_headed(code, tail, mov_rax, sizeof(mov_rax)))
+			head = sizeof(mov_rax);
+		else if (is_headed(code, tail, mov_eax, sizeof(mov_eax)))
+			head = sizeof(mov_eax);
+		if (head) {
+			*at = (size_t)(tail - code) - head;
+			*length = head + sizeof(sigreturn_tail);
+			return true;
+		}
+		next = tail + 1;
+	}
+	return false;
+}
+
+bool machine_sigreturn_size(uint64_t size)
+{
+	return size == sizeof(mov_rax) + sizeof(sigreturn_tail) ||
+	       size == sizeof(mov_eax) + sizeof(sigreturn_tail);
+}
