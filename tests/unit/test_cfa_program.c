@@ -114,7 +114,7 @@ static void test_prologue_and_epilogue(void **state)
 	assert_row(&ran, 3, 0x30, popped);
 	assert_int_equal(ran.machine.rows_in, 4);
 	assert_int_equal(ran.machine.unsupported, 0);
-	assert_false(ran.machine.needs_rbx);
+	assert_false(rule_set_needs_rbx(&ran.rules));
 	done(&ran);
 }
 
@@ -415,7 +415,7 @@ static void test_rbx(void **state)
 	struct ran ran;
 
 	run(&ran, LITERAL(program));
-	assert_true(ran.machine.needs_rbx);
+	assert_true(rule_set_needs_rbx(&ran.rules));
 	assert_row(&ran, 1, 1, pushed);
 	assert_row(&ran, 2, 4, based);
 	done(&ran);

@@ -14,39 +14,33 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void push_row(struct cfa_machine *machine, uint64_t pc, uint32_t rule)
-{
-	size_t count = machine->row_count;
+/* Rows on their way into machine->rows. */
+struct row_sink {
+	struct cfa_row *next;
+	uint32_t rule; /* of the row before `next` */
+	uint64_t rows_in, unsupported;
+};
 
-	if (count && machine->rows[count - 1].rule == rule)
+static inline void push_row(struct row_sink *sink, uint64_t pc, uint32_t rule)
+{
+	sink->rows_in++;
+	sink->unsupported += rule == RULE_INVALID;
+	if (sink->rule == rule)
 		return;
-	machine->rows[count] = (struct cfa_row){(uint32_t)pc, rule};
-	machine->row_count = count + 1;
+	sink->rule = rule;
+	*sink->next++ = (struct cfa_row){(uint32_t)pc, rule};
 }
 
 /* The state of `key` holds from `pc` on. */
-static inline int close_row(struct cfa_machine *machine, struct cfa_key key, uint64_t pc)
+static inline int close_row(struct rule_set *rules, struct row_sink *sink, struct cfa_key key,
+			    uint64_t pc)
 {
 	uint32_t rule;
-	int err = rule_set_number(machine->rules, key, &rule);
+	int err = rule_set_number(rules, key, &rule);
 
-	if (err)
-		return err;
-	machine->rows_in++;
-	if (rule == RULE_INVALID)
-		machine->unsupported++;
-	if (HOW_CFA_REG(key.cfa) == MACHINE_REG_RBX)
-		machine->needs_rbx = true;
-	push_row(machine, pc, rule);
-	return 0;
-}
-
-static void give_up(struct cfa_machine *machine, uint64_t pc)
-{
-	machine->bad++;
-	machine->unsupported++;
-	machine->rows_in++;
-	push_row(machine, pc, RULE_INVALID);
+	if (!err)
+		push_row(sink, pc, rule);
+	return err;
 }
 
 /* A small operand follows the instruction at `at`. */
@@ -72,6 +66,23 @@ static inline bool quick_offset(const uint8_t *at, const uint8_t *end, const str
 	return true;
 }
 
+static inline unsigned int quick_cfa_offset(const uint8_t *at, const uint8_t *end,
+					    struct cfa_key *key)
+{
+	uint64_t offset;
+
+	if (HOW_CFA(key->cfa) != CFA_IS_REG || end - at < 3)
+		return 0;
+	offset = at[1];
+	if (offset >= 0x80) {
+		if (at[2] >= 0x80)
+			return 0;
+		offset = (offset & 0x7f) | (uint64_t)at[2] << 7;
+	}
+	key->cfa = (key->cfa & LOW_HALF) | offset << 32;
+	return at[1] < 0x80 ? 2 : 3;
+}
+
 /*
  * The commonest instructions: the length of the one at `at`, and *advance set if it moves the pc. 0: it is none of
  * them.
@@ -91,10 +102,7 @@ static inline unsigned int quick_step(const uint8_t *at, const uint8_t *end, str
 		*advance = at[1] * run->code_align;
 		return 2;
 	case CFA_DEF_CFA_OFFSET:
-		if (HOW_CFA(key->cfa) != CFA_IS_REG || !has_small_operand(at, end))
-			return 0;
-		key->cfa = (key->cfa & LOW_HALF) | (uint64_t)at[1] << 32;
-		return 2;
+		return quick_cfa_offset(at, end, key);
 	case CFA_REMEMBER_STATE:
 		if (run->depth == CFA_STACK_MAX)
 			return 0;
@@ -124,9 +132,9 @@ static size_t slow_step(const uint8_t *at, struct cfa_run *run, struct cfa_key *
 	return (size_t)(run->in.at - at);
 }
 
-static int run_program(struct cfa_run *run)
+static int run_program(struct cfa_run *run, struct row_sink *sink)
 {
-	struct cfa_machine *machine = run->machine;
+	struct rule_set *rules = run->machine->rules;
 	const uint8_t *at = run->in.at, *const end = run->in.end;
 	struct cfa_key key = cfa_key_of(&run->state);
 	uint64_t pc = 0;
@@ -145,20 +153,33 @@ static int run_program(struct cfa_run *run)
 			advance = slow_advance;
 		}
 		if (!length) {
-			give_up(machine, pc);
+			run->machine->bad++;
+			push_row(sink, pc, RULE_INVALID);
 			return 0;
 		}
 		at += length;
 		if (!advance)
 			continue;
-		err = close_row(machine, key, pc);
+		err = close_row(rules, sink, key, pc);
 		if (err)
 			return err;
 		if (advance >= run->size - pc)
 			return 0;
 		pc += advance;
 	}
-	return close_row(machine, key, pc);
+	return close_row(rules, sink, key, pc);
+}
+
+static int run_rows(struct cfa_run *run)
+{
+	struct cfa_machine *machine = run->machine;
+	struct row_sink sink = {machine->rows, UINT32_MAX, 0, 0};
+	int err = run_program(run, &sink);
+
+	machine->row_count = (size_t)(sink.next - machine->rows);
+	machine->rows_in += sink.rows_in;
+	machine->unsupported += sink.unsupported;
+	return err;
 }
 
 /* Registers that quick_offset() cannot do, as bits. */
@@ -253,5 +274,5 @@ int cfa_machine_run(struct cfa_machine *machine, const struct fde *fde)
 	run.state = *run.initial;
 	run.start = fde->start;
 	run.size = fde->size;
-	return run_program(&run);
+	return run_rows(&run);
 }

@@ -28,7 +28,6 @@ struct cfa_machine {
 	struct rule_set *rules; /* borrowed */
 	struct cfa_state *initial; /* by CIE; how == 0: its program makes no sense */
 	bool tracks_rbx; /* rbx_off is filled in */
-	bool needs_rbx; /* the CFA of some row is found through RBX */
 
 	/* What the last run made: rows of different neighbours, the first at offset 0. */
 	struct cfa_row *rows;

@@ -153,7 +153,11 @@ static int read_program_headers(struct elf_code *code, const Elf64_Ehdr *header)
 	free(headers);
 	if (err)
 		return err;
-	return code->page_count && code->page_count <= PAGE_COUNT_MAX ? 0 : -ENOEXEC;
+	if (!code->page_count || code->page_count > PAGE_COUNT_MAX)
+		return -ENOEXEC;
+	code->code_start = code->first_page << UNWIND_PAGE_BITS;
+	code->code_end = code->code_start + (code->page_count << UNWIND_PAGE_BITS);
+	return 0;
 }
 
 /* Whether the section has this name and bytes that lie in the file. */
@@ -170,6 +174,32 @@ static bool section_is(const struct elf_code *code, const Elf64_Shdr *section, c
 		return false;
 	return section->sh_offset < code->size &&
 	       section->sh_size <= code->size - section->sh_offset;
+}
+
+/*
+ * Old linkers put everything that is not written to into one segment, symbols and all. The sections tell what of it is
+ * code.
+ */
+static void narrow_code(struct elf_code *code, const Elf64_Shdr *sections, size_t count)
+{
+	uint64_t start = UINT64_MAX, end = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const Elf64_Shdr *section = &sections[i];
+
+		if (!(section->sh_flags & SHF_EXECINSTR) || section->sh_type == SHT_NOBITS ||
+		    section->sh_addr > UINT64_MAX - section->sh_size)
+			continue;
+		if (section->sh_addr < start)
+			start = section->sh_addr;
+		if (section->sh_addr + section->sh_size > end)
+			end = section->sh_addr + section->sh_size;
+	}
+	if (start > code->code_start && start < code->code_end)
+		code->code_start = start;
+	if (end > code->code_start && end < code->code_end)
+		code->code_end = end;
 }
 
 static int find_section(struct elf_code *code, const Elf64_Shdr *sections, size_t count,
@@ -234,6 +264,7 @@ static int find_by_section(struct elf_code *code, const Elf64_Ehdr *header)
 	err = read_headers(code, header->e_shoff, count, sizeof(*sections), &sections);
 	if (err)
 		return err;
+	narrow_code(code, sections, count);
 	err = find_section(code, sections, count, &sections[names]);
 	free(sections);
 	return err;

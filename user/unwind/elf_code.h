@@ -35,6 +35,8 @@ struct elf_code {
 	struct elf_segment *segments;
 	size_t segment_count, segment_capacity;
 	uint64_t first_page, page_count; /* that executable segments span */
+	uint64_t code_start,
+		code_end; /* addresses within, that executable sections span; else all of it */
 	uint64_t eh_frame_hdr; /* offset in the file; 0: none */
 	struct elf_eh_frame eh_frame;
 };

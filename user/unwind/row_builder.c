@@ -2,6 +2,7 @@
 /* row_builder.c - see row_builder.h. */
 #include "unwind/row_builder.h"
 #include "base/array.h"
+#include "unwind/cfa_program.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -70,6 +71,39 @@ void row_builder_turn(struct row_builder *builder, uint32_t page)
 		close_page(builder);
 		builder->page++;
 		open_page(builder);
+	}
+}
+
+/* Those of one page, the first of which has been added: returns how many. */
+static size_t add_to_page(struct row_builder *builder, uint32_t start, const struct cfa_row *rows,
+			  size_t count)
+{
+	uint32_t *out = builder->rows + builder->row_count;
+	uint32_t page = builder->page;
+	size_t i;
+
+	for (i = 1; i < count; i++) {
+		uint32_t offset = start + rows[i].offset;
+
+		if (offset >> UNWIND_PAGE_BITS != page)
+			break;
+		*out++ = ROW(ROW_OFFSET(offset), rows[i].rule);
+	}
+	builder->row_count = (size_t)(out - builder->rows);
+	builder->rule = rows[i - 1].rule;
+	return i;
+}
+
+void row_builder_add_rows(struct row_builder *builder, uint32_t start, const struct cfa_row *rows,
+			  size_t count)
+{
+	while (count) {
+		size_t added;
+
+		row_builder_add(builder, start + rows[0].offset, rows[0].rule);
+		added = add_to_page(builder, start, rows, count);
+		rows += added;
+		count -= added;
 	}
 }
 

@@ -16,6 +16,8 @@
 #define ROW_OFFSET(row) ((row) & ((1u << UNWIND_PAGE_BITS) - 1))
 #define ROW_RULE(row) ((row) >> UNWIND_PAGE_BITS)
 
+struct cfa_row;
+
 struct row_builder {
 	struct unwind_page *pages;
 	uint32_t page_count;
@@ -57,5 +59,12 @@ static inline void row_builder_add(struct row_builder *builder, uint32_t offset,
 		builder->row_count--;
 	builder->rows[builder->row_count++] = ROW(in_page, rule);
 }
+
+/*
+ * The same for `count` rows of a function that starts at `start`: their offsets rise from 0, rules differ from one to the
+ * next.
+ */
+void row_builder_add_rows(struct row_builder *builder, uint32_t start, const struct cfa_row *rows,
+			  size_t count);
 
 #endif

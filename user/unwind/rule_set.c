@@ -93,19 +93,19 @@ static struct gb_unwind_rule rule_of(const struct cfa_state *state)
 	return rule;
 }
 
-static size_t rule_hash(const struct gb_unwind_rule *rule, unsigned int slot_bits)
+static size_t rule_hash(const struct gb_unwind_rule *rule, unsigned int slot_shift)
 {
 	struct cfa_key key;
 
 	memcpy(&key, rule, sizeof(key));
-	return rule_slot_of(key, slot_bits);
+	return rule_slot_of(key, slot_shift);
 }
 
 /* Its place in by_rule: where it is, or where it would go; NULL: too far away. */
 static uint32_t *find_rule(const struct rule_set *set, const struct gb_unwind_rule *rule)
 {
 	size_t mask = ((size_t)1 << set->slot_bits) - 1;
-	size_t at = rule_hash(rule, set->slot_bits);
+	size_t at = rule_hash(rule, set->slot_shift);
 	unsigned int step;
 
 	for (step = 0; step < PROBE_MAX; step++, at = (at + 1) & mask) {
@@ -142,7 +142,7 @@ static int add_rule(struct rule_set *set, const struct gb_unwind_rule *rule, uin
 static struct rule_slot *find_slot(const struct rule_set *set, struct cfa_key key)
 {
 	size_t mask = ((size_t)1 << set->slot_bits) - 1;
-	size_t at = rule_slot_of(key, set->slot_bits);
+	size_t at = rule_slot_of(key, set->slot_shift);
 	unsigned int step;
 
 	for (step = 0; step < PROBE_MAX; step++, at = (at + 1) & mask) {
@@ -189,6 +189,7 @@ static int grow(struct rule_set *set, unsigned int slot_bits)
 	set->slots = slots;
 	set->by_rule = by_rule;
 	set->slot_bits = slot_bits;
+	set->slot_shift = 64 - slot_bits;
 	rehash(set, old, old_count);
 	free(old);
 	return 0;
@@ -238,6 +239,19 @@ static int add_fixed_rules(struct rule_set *set)
 			return err;
 	}
 	return 0;
+}
+
+bool rule_set_needs_rbx(const struct rule_set *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->count; i++) {
+		const struct gb_unwind_rule *rule = &set->rules[i];
+
+		if (rule->cfa == GB_CFA_REG && (rule->reg & 0xf) == GB_REG_RBX)
+			return true;
+	}
+	return false;
 }
 
 int rule_set_open(struct rule_set *set)

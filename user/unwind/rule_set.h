@@ -89,6 +89,7 @@ struct rule_slot {
 struct rule_set {
 	struct rule_slot *slots; /* open addressing, at most half full; may forget */
 	unsigned int slot_bits;
+	unsigned int slot_shift; /* 64 - slot_bits */
 	uint32_t slot_count;
 	uint32_t *by_rule; /* the same size, rule numbers + 1 by rule */
 	struct gb_unwind_rule *rules;
@@ -104,6 +105,9 @@ void rule_set_close(struct rule_set *set);
  * too many that hash alike. 0 or -ENOMEM.
  */
 int rule_set_learn(struct rule_set *set, struct cfa_key key, uint32_t *rule);
+
+/* Whether some rule finds the CFA through RBX. */
+bool rule_set_needs_rbx(const struct rule_set *set);
 
 static inline struct cfa_key cfa_key_of(const struct cfa_state *state)
 {
@@ -125,15 +129,17 @@ static inline struct cfa_state cfa_state_of(struct cfa_key key)
 	};
 }
 
-static inline size_t rule_slot_of(struct cfa_key key, unsigned int slot_bits)
+static inline size_t rule_slot_of(struct cfa_key key, unsigned int slot_shift)
 {
-	return (key.cfa * 0x9e3779b97f4a7c15 ^ key.saved * 0xc2b2ae3d27d4eb4f) >> (64 - slot_bits);
+	uint64_t saved = key.saved << 20 | key.saved >> 44;
+
+	return ((key.cfa ^ saved) * 0x9e3779b97f4a7c15) >> slot_shift;
 }
 
 /* The number of the rule that the state of `key` is, into *rule. 0 or -ENOMEM. */
 static inline int rule_set_number(struct rule_set *set, struct cfa_key key, uint32_t *rule)
 {
-	const struct rule_slot *slot = &set->slots[rule_slot_of(key, set->slot_bits)];
+	const struct rule_slot *slot = &set->slots[rule_slot_of(key, set->slot_shift)];
 
 	if (__builtin_expect(slot->key.cfa != key.cfa || slot->key.saved != key.saved, 0))
 		return rule_set_learn(set, key, rule);

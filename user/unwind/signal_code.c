@@ -42,12 +42,17 @@ bool signal_code_find(struct signal_code_search *search, uint32_t *start, uint32
 		      uint32_t *stop)
 {
 	uint8_t block[BLOCK_BYTES];
+	const struct elf_code *code = search->code;
 	uint64_t next = *start;
 	size_t size, at, length;
 
+	if (search->text + next < code->code_start)
+		next = code->code_start - search->text;
+	if (search->text + end > code->code_end)
+		end = (uint32_t)(code->code_end - search->text);
 	while (next < end && search->budget) {
 		size = end - next < sizeof(block) ? end - next : sizeof(block);
-		size = elf_code_peek(search->code, search->text + next, block, size);
+		size = elf_code_peek(code, search->text + next, block, size);
 		if (size < MACHINE_SIGRETURN_MAX_BYTES)
 			return false;
 		search->budget -= size < search->budget ? size : search->budget;

@@ -83,18 +83,14 @@ static int add_signal(struct compiler *compiler, const struct fde *fde)
 static int add_rows(struct compiler *compiler, const struct fde *fde, uint32_t limit)
 {
 	const struct cfa_machine *machine = &compiler->machine;
-	size_t i;
-	int err;
+	size_t count = machine->row_count;
+	int err = row_builder_reserve(&compiler->builder, count, limit);
 
-	err = row_builder_reserve(&compiler->builder, machine->row_count, limit);
 	if (err)
 		return err;
-	for (i = 0; i < machine->row_count; i++) {
-		if (machine->rows[i].offset >= limit - fde->start)
-			break;
-		row_builder_add(&compiler->builder, fde->start + machine->rows[i].offset,
-				machine->rows[i].rule);
-	}
+	while (machine->rows[count - 1].offset >= limit - fde->start)
+		count--;
+	row_builder_add_rows(&compiler->builder, fde->start, machine->rows, count);
 	return 0;
 }
 
@@ -258,7 +254,7 @@ static int compile(struct compiler *compiler, const struct unwind_source *source
 		err = fde_order_make(&compiler->frame, &compiler->order);
 	if (!err)
 		err = build(compiler, false);
-	if (!err && compiler->machine.needs_rbx)
+	if (!err && rule_set_needs_rbx(&compiler->rules))
 		err = build(compiler, true);
 	return err ? err : take(compiler, out);
 }
