@@ -13,6 +13,7 @@ A test takes one argument, a harness.Test, which owns its directory and everythi
 import argparse
 import importlib
 import os
+import signal
 import sys
 import time
 import traceback
@@ -66,6 +67,9 @@ def run(name, function, arguments):
 
 
 def main():
+    # A runner in the background was started with them ignored, and its children would be too.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", default="build")
     parser.add_argument("--list", action="store_true")

@@ -157,7 +157,8 @@ def test_top(test):
     recording.finish()
     lines = [line for line in recording.stdout.splitlines() if "%" in line]
     expect(1 <= len(lines) <= 3, f"--top 3 prints {recording.stdout!r}")
-    expect_match(r"^\s*[67]\d\.\d %\s+\d+\s+hot_inner \(in hot\)$", lines[0], "the hottest function")
+    # The share itself is test_programs' matter; here half a second must do, on a machine that may be busy.
+    expect_match(r"^\s*[5-8]\d\.\d %\s+\d+\s+hot_inner \(in hot\)$", lines[0], "the hottest function")
 
 
 def test_version_and_help(test):

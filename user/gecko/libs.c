@@ -122,8 +122,10 @@ static bool is_other_file(const struct object *object, struct symbol_file *file)
 {
 	struct build_id found = {0};
 
+	if (!object->build_id.size)
+		return false; /* not known, so not worth reading the file for */
 	found.size = (uint8_t)symbol_file_build_id(file, found.bytes, sizeof(found.bytes));
-	return object->build_id.size && found.size && !build_id_equal(&found, &object->build_id);
+	return found.size && !build_id_equal(&found, &object->build_id);
 }
 
 int libs_file(struct libs *libs, const struct object *object, struct symbol_file **out)
