@@ -3,6 +3,7 @@
 
 VERSION := 0.1.0
 CC ?= cc
+CXX ?= c++
 CLANG ?= clang
 BPFTOOL ?= bpftool
 PYTHON ?= python3
@@ -54,6 +55,9 @@ TARGET_SRC := $(sort $(wildcard tests/targets/*.c))
 TARGET_BIN := $(TARGET_SRC:%.c=$(BUILD)/%)
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
 BENCH_BIN := $(BENCH_SRC:%.c=$(BUILD)/%)
+BPF_TEST_OBJ := $(sort $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bpf/*.c)) \
+	$(patsubst %.cc,$(BUILD)/%.o,$(wildcard tests/bpf/*.cc)))
+BPF_TEST_BIN := $(BUILD)/tests/bpf/selftest
 GOLDEN_SRC := $(sort $(wildcard tests/golden/*.c))
 GOLDEN_BIN := $(GOLDEN_SRC:%.c=$(BUILD)/%)
 ORACLE_SRC := $(sort $(wildcard tests/oracle/*.c))
@@ -61,7 +65,7 @@ ORACLE_BIN := $(BUILD)/tests/oracle/unwind_oracle
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build-fuzz/%)
 
-.PHONY: all install run demo check unit golden oracle e2e fuzz vm bench lint format clean help targets
+.PHONY: all install run demo check unit selftest golden oracle e2e fuzz vm bench lint format clean help targets
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -72,7 +76,7 @@ help:
 	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make demo       install what is missing, build, profile a demo program, show its hottest functions (root)'
 	@echo 'make check      install what the tests need, run them all (root)'
-	@echo 'make unit | golden | e2e | fuzz    parts of it'
+	@echo 'make unit | selftest | golden | e2e | fuzz    parts of it'
 	@echo 'make vm         the same binary on every kernel from 5.10 on, in QEMU (VM="6.1 6.12": some rows)'
 	@echo 'make oracle     compare the unwind tables of all ELF files of this system with libdw'
 	@echo 'make bench      the benchmark table (root)'
@@ -141,11 +145,33 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libapp.a $(BUILD)/libc
 	$(say) LINK $@
 	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
 
-# Programs that get profiled: with frame pointers, so that their stacks are known, and never sanitized.
+# The unwinder's test of itself is its own subject: no frame pointers, all calls are calls.
+SHAPE_FLAGS = -fomit-frame-pointer
+SHAPE_CFLAGS = -O2 -g -fno-optimize-sibling-calls -fexceptions -fasynchronous-unwind-tables $(SHAPE_FLAGS)
+$(BUILD)/tests/bpf/frame_pointer.o: SHAPE_FLAGS = -fno-omit-frame-pointer -fno-exceptions \
+	-fno-asynchronous-unwind-tables -fno-unwind-tables
+
+$(BUILD)/tests/bpf/%.o: tests/bpf/%.c
+	$(say) CC $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OUR_CFLAGS) $(CFLAGS) $(CPPFLAGS) $(SHAPE_CFLAGS) -c $< -o $@
+
+$(BUILD)/tests/bpf/%.o: tests/bpf/%.cc
+	$(say) CXX $@
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -Wall -Wextra $(CPPFLAGS) $(SHAPE_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BPF_TEST_BIN): $(BPF_TEST_OBJ) $(BUILD)/libapp.a $(BUILD)/libcore.a
+	$(say) LINK $@
+	$(Q)$(CXX) $(CFLAGS) $(LDFLAGS) -Wl,-z,lazy $^ -o $@ $(LINK)
+
+# Programs that get profiled: with frame pointers, so that their stacks are known, but for `bare`; and never sanitized.
+TARGET_FRAMES = -fno-omit-frame-pointer
+$(BUILD)/tests/targets/bare: TARGET_FRAMES = -fomit-frame-pointer
 $(BUILD)/tests/targets/%: tests/targets/%.c
 	$(say) TARGET $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls \
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O1 -g $(TARGET_FRAMES) -fno-optimize-sibling-calls \
 		-fno-inline -Wall -MMD -MP $< -o $@ $(if $(STATIC),-static) -lpthread -lm
 
 targets: $(TARGET_BIN)
@@ -154,6 +180,9 @@ unit:
 	$(Q)$(MAKE) --no-print-directory SAN=address,undefined unit-run
 .PHONY: unit-run
 unit-run: $(UNIT_BIN)
+	$(Q)ci/run-unit.sh $^
+
+selftest: $(BPF_TEST_BIN)
 	$(Q)ci/run-unit.sh $^
 
 golden: $(GOLDEN_BIN)
@@ -180,7 +209,7 @@ vm:
 	$(Q)ci/deps.sh build vm
 	$(Q)$(MAKE) --no-print-directory STATIC=1 vm-run
 .PHONY: vm-run
-vm-run: $(BIN) $(BUILD)/tests/targets/hot
+vm-run: $(BIN) $(BUILD)/tests/targets/hot $(BUILD)/tests/targets/bare $(BPF_TEST_BIN)
 	$(Q)ci/vm.sh $(VM)
 
 check:

@@ -5,6 +5,7 @@
 
 #define GB_TASK_DEAD 0x80 /* TASK_DEAD: the task's last switch */
 #define GB_PF_KTHREAD 0x00200000
+#define GB_VM_EXEC 0x4
 
 /*
  * The running task, and a field of a task. Since 5.11 (commit 3ca1032ab7ab) a timer program gets a pointer that the verifier
@@ -35,6 +36,26 @@ static __always_inline bool task_is_dead(struct task_struct *task)
 	if (bpf_core_field_exists(task->__state))
 		return BPF_CORE_READ(task, __state) & GB_TASK_DEAD;
 	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state) & GB_TASK_DEAD;
+}
+
+/* Whether the task is within execve(2). (A bit field; it went in 6.19.) */
+static __always_inline bool is_in_exec(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
+
+/*
+ * The user registers of a task in the kernel (struct pt_regs), as saved at entry. Before 5.15 (commit dd6e10fbd9fb) there is no
+ * helper; then they are at the end of the task's stack.
+ */
+#define GB_X86_STACK_BYTES 16384
+#define GB_X86_REGS_BYTES 168
+
+static __always_inline const void *saved_user_regs(struct task_struct *task)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return (const void *)bpf_task_pt_regs(task);
+	return (const char *)TASK_FIELD(task, stack) + GB_X86_STACK_BYTES - GB_X86_REGS_BYTES;
 }
 
 /*

@@ -17,6 +17,7 @@
 #include "maps.bpf.h"
 #include "target.bpf.h"
 #include "cputime.bpf.h"
+#include "unwind.bpf.h"
 #include "stack.bpf.h"
 
 #include "sample.bpf.c"

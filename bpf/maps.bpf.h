@@ -58,6 +58,8 @@ struct run_state {
 	__u64 base_ns; /* when its CPU time was base_cpu_ns */
 	__u64 base_cpu_ns;
 	__u64 kernel_cpu_ns; /* the kernel's own account when last looked at */
+	__u64 raw_second; /* the second in which raw_count raw samples were sent from this CPU */
+	__u64 raw_count;
 };
 
 struct {
@@ -66,22 +68,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct run_state);
 } run SEC(".maps");
-
-/*
- * 0 -> where a sample is built before exactly its length is copied to a ring. Used by sample.bpf.c alone, which
- * the timer cannot interrupt.
- */
-struct sample_scratch {
-	/* A struct gb_sample, then its frames; one frame of slack for the verifier. */
-	__u64 words[sizeof(struct gb_sample) / 8 + GB_MAX_KERNEL_FRAMES + 1 + GB_MAX_USER_FRAMES];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sample_scratch);
-} scratch SEC(".maps");
 
 /* enum gb_stat -> count. Written by all programs, read by user space, which adds up the CPUs. */
 struct {

@@ -17,6 +17,10 @@ static __always_inline void describe(struct gb_sample *sample, struct task_struc
 	sample->cpu = bpf_get_smp_processor_id();
 	sample->cpu_ns = 0;
 	sample->run_ns = 0;
+	sample->user_sp = 0;
+	sample->kernel_count = 0;
+	sample->user_count = 0;
+	sample->user_end = GB_STACK_NONE;
 	if (!state)
 		return;
 	sample->cpu_ns = run_cpu_time(state, task, sample->hdr.time_ns);
@@ -24,23 +28,55 @@ static __always_inline void describe(struct gb_sample *sample, struct task_struc
 		sample->run_ns = sample->hdr.time_ns - state->started_ns;
 }
 
-static __always_inline void capture(struct bpf_perf_event_data *ctx, struct gb_sample *sample,
-				    struct task_struct *task)
+static __always_inline void capture_kernel(void *ctx, struct gb_sample *sample)
 {
-	__u32 kernel_count = 0;
+	__u32 kernel_count = stack_kernel(ctx, sample->pc);
 
-	if (cfg_kernel_stacks && !is_user_mode(ctx))
-		kernel_count = stack_kernel(ctx, sample->pc);
 	/* For the verifier, which does not know that bpf_get_stack() keeps to its size. */
 	if (kernel_count > GB_MAX_KERNEL_FRAMES)
 		kernel_count = GB_MAX_KERNEL_FRAMES;
 	sample->kernel_count = kernel_count;
-	sample->user_count = 0;
-	sample->user_end = GB_STACK_NONE;
-	if (TASK_FIELD(task, mm) && !(TASK_FIELD(task, flags) & GB_PF_KTHREAD))
-		sample->user_count = stack_user(ctx, &sample->pc[kernel_count], &sample->user_end);
-	if (sample->user_end == GB_STACK_FAILED)
-		count(GB_STAT_NO_USER_STACK);
+}
+
+/* `ctx`: of the perf event, or NULL where the thread can only be in the kernel. */
+static __always_inline void capture_user(void *ctx, bool is_user, struct sample_scratch *buffer,
+					 struct task_struct *task, __u32 key)
+{
+	struct gb_sample *sample = (struct gb_sample *)buffer->words;
+	__u32 kernel_count = sample->kernel_count;
+	__u64 regs[PT_WORDS];
+
+	if (TASK_FIELD(task, flags) & GB_PF_KTHREAD)
+		return;
+	sample->user_end = GB_STACK_NO_MEMORY;
+	if (!TASK_FIELD(task, mm))
+		return;
+	sample->user_end = GB_STACK_FAILED;
+	if (user_regs(ctx, is_user, task, regs))
+		return;
+	sample->user_sp = regs[PT_RSP];
+	if ((regs[PT_CS] & 0xffff) == CS_USER_32) {
+		sample->user_end = GB_STACK_COMPAT32;
+		return;
+	}
+	buffer->user_at = SAMPLE_WORDS + kernel_count;
+	sample->user_end = GB_STACK_NO_PROCESS;
+	if (find_process(buffer, task)) {
+		sample->user_count = unwind(buffer, regs, key);
+		sample->user_end = buffer->unwind.end;
+	}
+	if (sample->user_end == GB_STACK_NO_PROCESS && is_in_exec(task)) {
+		sample->user_end = GB_STACK_NO_MEMORY; /* the old image is gone, the new one has not run */
+		return;
+	}
+	/* Code in no mapping was mapped a moment ago, as a rule; by the time user space looks it knows. */
+	if ((sample->user_end != GB_STACK_NO_PROCESS && sample->user_end != GB_STACK_NO_MAPPING) ||
+	    !may_send_raw(sample->hdr.time_ns))
+		return;
+	sample->hdr.kind = GB_RECORD_RAW;
+	sample->user_end = GB_STACK_RAW;
+	sample->user_count = copy_raw(buffer, regs);
+	count(GB_STAT_RAW);
 }
 
 static __always_inline void send(struct gb_sample *sample)
@@ -52,10 +88,12 @@ static __always_inline void send(struct gb_sample *sample)
 
 	if (!ring)
 		return;
-	if (size > sizeof(struct sample_scratch))
-		size = sizeof(struct sample_scratch);
+	if (size > SCRATCH_WORDS * sizeof(__u64))
+		size = SCRATCH_WORDS * sizeof(__u64);
 	sample->hdr.size = size;
-	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > cfg_wake_bytes)
+	/* A raw sample wants its process to be looked at. */
+	if (sample->hdr.kind == GB_RECORD_RAW ||
+	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > cfg_wake_bytes)
 		flags = BPF_RB_FORCE_WAKEUP;
 	count(bpf_ringbuf_output(ring, sample, size, flags) ? GB_STAT_RING_FULL : GB_STAT_SAMPLES);
 }
@@ -64,17 +102,39 @@ SEC("perf_event")
 int on_timer(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = current_task_struct();
+	bool is_user = is_user_mode(ctx);
+	struct sample_scratch *buffer;
 	struct gb_sample *sample;
-	__u32 zero = 0;
+	__u32 key = scratch_key(SLOT_TIMER);
 
 	if (!is_target(TASK_FIELD(task, tgid)))
 		return 0;
-	sample = bpf_map_lookup_elem(&scratch, &zero);
-	if (!sample)
+	buffer = bpf_map_lookup_elem(&scratch, &key);
+	if (!buffer)
 		return 0;
+	sample = (struct gb_sample *)buffer->words;
 	count(GB_STAT_TICKS);
 	describe(sample, task);
-	capture(ctx, sample, task);
+	if (cfg_kernel_stacks && !is_user)
+		capture_kernel(ctx, sample);
+	capture_user(ctx, is_user, buffer, task, key);
 	send(sample);
+	return 0;
+}
+
+/* For tests, by BPF_PROG_TEST_RUN: a sample of the caller, which is in the kernel for that. */
+SEC("raw_tp/sys_enter")
+int sample_caller(void *ctx)
+{
+	struct task_struct *task = current_task_struct();
+	struct sample_scratch *buffer;
+	__u32 key = scratch_key(SLOT_TEST);
+
+	buffer = bpf_map_lookup_elem(&scratch, &key);
+	if (!buffer)
+		return 0;
+	describe((struct gb_sample *)buffer->words, task);
+	capture_user(NULL, false, buffer, task, key);
+	send((struct gb_sample *)buffer->words);
 	return 0;
 }

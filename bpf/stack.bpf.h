@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * stack.bpf.h - the stack of the interrupted thread: one function for its kernel part, one for its user part.
+ * stack.bpf.h - the stack of a thread: its kernel part, and its user part by the unwinder.
  *
- * Whatever finds user frames stays behind stack_user(); now it is the kernel's frame pointer walk.
+ * Of a process whose mappings user space has not published yet, registers and the top of the stack are sent instead, and
+ * user space does the same work there.
  */
 #ifndef STACK_BPF_H
 #define STACK_BPF_H
+
+/* struct pt_regs of x86-64 in words: ABI, and the same in a perf event's context. */
+enum pt_regs_word {
+	PT_R15, PT_R14, PT_R13, PT_R12, PT_RBP, PT_RBX, PT_R11, PT_R10, PT_R9, PT_R8, PT_RAX, PT_RCX,
+	PT_RDX, PT_RSI, PT_RDI, PT_ORIG_RAX, PT_RIP, PT_CS, PT_FLAGS, PT_RSP, PT_SS, PT_WORDS
+};
+
+#define CS_USER_32 0x23 /* code segment of 32-bit programs */
 
 /* Kernel frames, leaf first, into `pc` (room for GB_MAX_KERNEL_FRAMES). Returns their number. */
 static __always_inline __u32 stack_kernel(void *ctx, __u64 *pc)
@@ -15,17 +24,139 @@ static __always_inline __u32 stack_kernel(void *ctx, __u64 *pc)
 	return bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
 }
 
-/* User frames, leaf first, into `pc` (room for GB_MAX_USER_FRAMES). Returns their number; *end tells how they ended. */
-static __always_inline __u32 stack_user(void *ctx, __u64 *pc, __u8 *end)
+static __always_inline void start_from(struct gb_unwind *u, const __u64 *regs)
 {
-	long bytes = bpf_get_stack(ctx, pc, GB_MAX_USER_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
+	u->regs[GB_REG_R8] = regs[PT_R8];
+	u->regs[GB_REG_R9] = regs[PT_R9];
+	u->regs[GB_REG_R10] = regs[PT_R10];
+	u->regs[GB_REG_R11] = regs[PT_R11];
+	u->regs[GB_REG_R12] = regs[PT_R12];
+	u->regs[GB_REG_R13] = regs[PT_R13];
+	u->regs[GB_REG_R14] = regs[PT_R14];
+	u->regs[GB_REG_R15] = regs[PT_R15];
+	u->regs[GB_REG_RDI] = regs[PT_RDI];
+	u->regs[GB_REG_RSI] = regs[PT_RSI];
+	u->regs[GB_REG_RBP] = regs[PT_RBP];
+	u->regs[GB_REG_RBX] = regs[PT_RBX];
+	u->regs[GB_REG_RDX] = regs[PT_RDX];
+	u->regs[GB_REG_RAX] = regs[PT_RAX];
+	u->regs[GB_REG_RCX] = regs[PT_RCX];
+	u->regs[GB_REG_RSP] = regs[PT_RSP];
+	u->regs[GB_REG_RIP] = regs[PT_RIP];
+	u->known = ~0U;
+	u->count = 0;
+	u->frames = 0;
+	u->max_words = GB_MAX_USER_WORDS;
+	u->end = 0;
+	u->is_return_address = 0; /* interrupted, or right behind a syscall instruction: exact either way */
+	u->from_frame_pointer = 0;
+	u->mapping.begin = 0;
+	u->mapping.end = 0;
+	u->window_at = 0;
+}
 
-	if (bytes <= 0) {
-		*end = GB_STACK_FAILED;
-		return 0;
+/*
+ * One frame; 1: the walk is over. A global function is verified once, by itself, and so can be called in a loop of any length on
+ * every kernel: bpf_loop() came with 5.17 only.
+ */
+__noinline int unwind_one(__u32 key)
+{
+	struct sample_scratch *buffer = bpf_map_lookup_elem(&scratch, &key);
+
+	return buffer ? gb_unwind_step(&buffer->unwind) : 1;
+}
+
+/* Whether the tables of the current process, whose task this is, are known. */
+static __always_inline bool find_process(struct sample_scratch *buffer, struct task_struct *task)
+{
+	__u32 tgid = TASK_FIELD(task, tgid);
+	struct gb_process_map *process = bpf_map_lookup_elem(&process_maps, &tgid);
+
+	buffer->process.count = 0;
+	if (!process || process->exec_id != (__u32)TASK_FIELD(task, self_exec_id))
+		return false;
+	buffer->process = *process;
+	return true;
+}
+
+/* The user registers of the current thread: from the context if it was interrupted in user mode, else saved at entry. */
+static __always_inline int user_regs(const void *ctx, bool is_user, struct task_struct *task, __u64 *regs)
+{
+	int i;
+
+	if (!is_user)
+		return bpf_probe_read_kernel(regs, PT_WORDS * sizeof(*regs),
+					     saved_user_regs(task));
+#pragma clang loop unroll(full)
+	for (i = 0; i < PT_WORDS; i++)
+		regs[i] = ((const volatile __u64 *)ctx)[i];
+	return 0;
+}
+
+/* Unwinds from `regs` into buffer->words, from user_at on. Returns the number of words; the end is in buffer->unwind.end. */
+static __always_inline __u32 unwind(struct sample_scratch *buffer, const __u64 *regs, __u32 key)
+{
+	int i;
+
+	start_from(&buffer->unwind, regs);
+	buffer->unwind.generation = buffer->process.generation;
+	for (i = 0; i < GB_MAX_USER_FRAMES; i++)
+		if (unwind_one(key))
+			break;
+	if (!buffer->unwind.end)
+		buffer->unwind.end = GB_STACK_FULL;
+	return buffer->unwind.count;
+}
+
+/* Whether this CPU may send another raw sample in this second. */
+static __always_inline bool may_send_raw(__u64 now)
+{
+	struct run_state *state = current_run();
+	__u64 second = now >> 30; /* near enough */
+
+	if (!state)
+		return false;
+	if (state->raw_second != second) {
+		state->raw_second = second;
+		state->raw_count = 0;
 	}
-	*end = bytes == GB_MAX_USER_FRAMES * sizeof(__u64) ? GB_STACK_FULL : GB_STACK_WALKED;
-	return (__u32)bytes / sizeof(__u64);
+	return state->raw_count++ < GB_RAW_PER_SECOND;
+}
+
+#define PAGE_BYTES 4096
+#define RAW_PAGES (GB_RAW_STACK_WORDS * 8 / PAGE_BYTES)
+
+/*
+ * Copies the stack from `sp` on, page by page, since it may end before the copy is full. Returns the number of words.
+ */
+static __always_inline __u32 copy_stack(__u64 *to, __u64 sp)
+{
+	__u32 bytes = PAGE_BYTES - (sp & (PAGE_BYTES - 1) & ~7ULL);
+	int page;
+
+	if (bytes > PAGE_BYTES || bpf_probe_read_user(to, bytes, (const void *)sp))
+		return 0;
+#pragma clang loop unroll(full)
+	for (page = 1; page < RAW_PAGES; page++) {
+		gb_opaque(bytes);
+		if (bytes > (__u32)page * PAGE_BYTES ||
+		    bpf_probe_read_user((char *)to + bytes, PAGE_BYTES, (const void *)(sp + bytes)))
+			break;
+		bytes += PAGE_BYTES;
+	}
+	return bytes / 8;
+}
+
+/* Registers and stack memory into buffer->words, from user_at on. Returns the number of words. */
+static __always_inline __u32 copy_raw(struct sample_scratch *buffer, const __u64 *regs)
+{
+	__u32 at = buffer->user_at;
+
+	start_from(&buffer->unwind, regs);
+	if (at > SAMPLE_WORDS + GB_MAX_KERNEL_FRAMES)
+		return 0;
+	__builtin_memcpy(&buffer->words[at], buffer->unwind.regs, GB_RAW_REGS * 8);
+	return GB_RAW_REGS + copy_stack(&buffer->words[at + GB_RAW_REGS], regs[PT_RSP]);
 }
 
 #endif

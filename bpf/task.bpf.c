@@ -54,6 +54,17 @@ static __always_inline void adopt(__u32 parent_tgid, __u32 child_tgid)
 		count(GB_STAT_TARGETS_FULL);
 }
 
+/* The child begins with its parent's mappings, so its first sample can be unwound. A reused pid's old ones go. */
+static __always_inline void inherit_mappings(__u32 parent_tgid, __u32 child_tgid)
+{
+	struct gb_process_map *parent = bpf_map_lookup_elem(&process_maps, &parent_tgid);
+
+	if (parent)
+		bpf_map_update_elem(&process_maps, &child_tgid, parent, BPF_ANY);
+	else
+		bpf_map_delete_elem(&process_maps, &child_tgid);
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -64,6 +75,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		adopt(parent->tgid, child->tgid);
 	if (!is_target(child->tgid))
 		return 0;
+	if (is_process)
+		inherit_mappings(parent->tgid, child->tgid);
 	event = reserve_event();
 	if (!event)
 		return 0;
@@ -111,6 +124,29 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	describe_task(event, task, GB_TASK_RENAME);
 	bpf_probe_read_kernel_str(event->comm, sizeof(event->comm), comm);
 	submit_event(event, false);
+	return 0;
+}
+
+/*
+ * Code was mapped. The mapping itself comes through the side-band, with its build id; this only makes user space look now, so that the
+ * unwinder knows it within a millisecond or so. Optional: without it user space looks ten times a second.
+ */
+SEC("?fexit/perf_event_mmap")
+int BPF_PROG(on_mmap, struct vm_area_struct *vma)
+{
+	struct task_struct *task = current_task_struct();
+	struct gb_record *record;
+
+	if (!(vma->vm_flags & GB_VM_EXEC) || !is_target(TASK_FIELD(task, tgid)))
+		return 0;
+	record = bpf_ringbuf_reserve(&control, sizeof(*record), 0);
+	if (!record)
+		return 0;
+	record->kind = GB_RECORD_WAKE;
+	record->flags = 0;
+	record->size = sizeof(*record);
+	record->time_ns = 0;
+	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 

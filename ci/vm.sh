@@ -28,7 +28,7 @@ make_initrd()
 	rm -rf "$tree"
 	mkdir -p "$tree"/{bin,dev,proc,sys,tmp,targets,tests} || return
 	cp /bin/busybox "$static/geckobpf" "$tree/bin/" || return
-	cp "$static/tests/targets/hot" "$tree/targets/" || return
+	cp "$static"/tests/targets/{hot,bare} "$tree/targets/" || return
 	cp ci/vm/init "$tree/init" || return
 	for test in "$static"/tests/bpf/*; do
 		if [ -f "$test" ] && [ -x "$test" ]; then

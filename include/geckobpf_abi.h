@@ -13,12 +13,15 @@
 #define GB_COMM_BYTES 16
 #define GB_MAX_KERNEL_FRAMES 127
 #define GB_MAX_USER_FRAMES 1024
+#define GB_MAX_USER_WORDS 1088 /* some frames take two words */
 
 enum gb_record_kind {
 	GB_RECORD_NONE = 0,
 	GB_RECORD_SAMPLE = 1, /* struct gb_sample, in a ring of `samples` */
 	GB_RECORD_TASK = 2, /* struct gb_task_event, in `control` or from the task iterator */
 	/* 3 and 4 are made in user space from perf events: user/capture/records.h */
+	GB_RECORD_RAW = 5, /* struct gb_sample whose user part is registers and stack memory, in a ring of `samples` */
+	GB_RECORD_WAKE = 6, /* struct gb_record alone, in `control`: a target has mapped code, look at the side-band */
 };
 
 struct gb_record {
@@ -42,26 +45,54 @@ struct gb_task {
 	__u32 pad;
 };
 
-/* How the user part of a stack ended. */
+/* How the user part of a stack ended. Only COMPLETE is a real end of stack; those from FAILED on say why it was not reached. */
 enum gb_stack_end {
-	GB_STACK_NONE = 0, /* no user stack: kernel thread, or the address space is gone */
-	GB_STACK_WALKED = 1, /* frame pointers were followed as far as they went */
-	GB_STACK_FAILED = 2, /* the walker could not run; the stack is missing */
-	GB_STACK_FULL = 3, /* there was no room for more frames */
+	GB_STACK_NONE = 0, /* no user stack: a kernel thread */
+	GB_STACK_COMPLETE = 1, /* the outermost frame was reached */
+	GB_STACK_RAW = 2, /* to be unwound in user space: see GB_RECORD_RAW */
+	GB_STACK_FAILED = 3, /* the walk could not even begin */
+	GB_STACK_FULL = 4, /* there was no room for more frames */
+	GB_STACK_NO_PROCESS = 5, /* the process's mappings are not known yet */
+	GB_STACK_NO_MAPPING = 6, /* a return address in no mapping */
+	GB_STACK_NO_RULE = 7, /* unwind information that is not supported */
+	GB_STACK_FP_FAILED = 8, /* code without unwind information, and no frame pointer either */
+	GB_STACK_READ_FAILED = 9, /* the stack could not be read there (paged out, or garbage) */
+	GB_STACK_NOT_MONOTONIC = 10, /* the caller's frame would lie below the callee's */
+	GB_STACK_NO_MEMORY = 11, /* the address space is gone: the thread exits or execs */
+	GB_STACK_COMPAT32 = 12, /* a 32-bit process */
+	GB_STACK_END_COUNT
 };
+
+/*
+ * A user frame is one word: the code address in the low 48 bits and, above them, the size of its frame on the stack in words of
+ * 8 bytes, so that stack addresses cost nothing: the CFA of a frame, which is the RSP of its caller, is
+ * its own RSP plus that size. GB_FRAME_FAR: the size does not fit, or the stack changes (signal stack); the next word is the
+ * CFA itself.
+ */
+#define GB_FRAME_PC_BITS 48
+#define GB_FRAME_FAR 0xffffULL
 
 struct gb_sample {
 	struct gb_record hdr;
 	struct gb_task task;
 	__u64 cpu_ns; /* CPU time that the thread had used in its life, up to hdr.time_ns */
 	__u64 run_ns; /* how long it had been on the CPU without a break; 0: not known */
+	__u64 user_sp; /* RSP of the user leaf frame; 0: not known */
 	__u32 cpu;
 	__u16 kernel_count; /* frames in pc[], kernel first */
-	__u16 user_count;
+	__u16 user_count; /* words of user frames after them */
 	__u8 user_end; /* enum gb_stack_end */
 	__u8 pad[7];
-	__u64 pc[]; /* leaf first: kernel_count kernel addresses, then user_count user addresses */
+	__u64 pc[]; /* leaf first: kernel_count kernel addresses, then user_count words of user frames */
 };
+
+/*
+ * A raw sample's user part: the registers (enum gb_reg), then stack memory from user_sp on. Sent, on a budget, for a process whose
+ * mappings are not known yet; user space unwinds it.
+ */
+#define GB_RAW_REGS 17
+#define GB_RAW_STACK_WORDS 8192 /* 64 KiB */
+#define GB_RAW_PER_SECOND 200 /* on each CPU */
 
 enum gb_task_what {
 	GB_TASK_SEEN = 1, /* from the task iterator: it exists */
@@ -87,6 +118,50 @@ struct gb_task_event {
 struct gb_target {
 	__u32 armed; /* 0: a command that waits for its exec; nothing is recorded yet */
 	__u32 follow; /* 1: the children it forks become targets as well */
+};
+
+/* ---- unwind tables: written by user space into maps, read by the unwinder ---- */
+
+#define GB_SLOTS 2 /* kinds of programs that need scratch memory of their own on each CPU */
+#define GB_CHUNK_ROWS 16384 /* rows in one value of a row pool: 64 KiB */
+#define GB_POOL_CHUNKS 64 /* values in one pool: 4 MiB */
+#define GB_MAX_POOLS 256
+#define GB_MAX_PAGES (1 << 19)
+#define GB_MAX_RULES (1 << 16)
+#define GB_MAX_MAPPINGS (1 << 18) /* of all processes */
+#define GB_MAPPING_STEPS 16 /* so at most 65535 of one process */
+
+struct gb_chunk {
+	__u32 rows[GB_CHUNK_ROWS]; /* rule number << 12 | offset in the page; sorted within a page */
+};
+
+/* One 4 KiB page of code; its rows lie in one chunk, the first has offset 0. */
+struct gb_page {
+	__u32 chunk; /* pool * GB_POOL_CHUNKS + value in it */
+	__u16 first, count;
+};
+
+enum gb_mapping_flag {
+	GB_MAPPING_NO_TABLE = 1, /* only frame pointers: JIT code, Go, no memory for the table */
+	GB_MAPPING_TRACKS_RBX = 2, /* the file's rules say where RBX is */
+};
+
+/* Code of a process: one file's, or anonymous. */
+struct gb_mapping {
+	__u64 begin, end; /* addresses */
+	__u64 bias; /* address - bias = virtual address of the file */
+	__s32 page_offset; /* (virtual address >> 12) + page_offset = index in `pages` */
+	__u32 flags; /* enum gb_mapping_flag */
+};
+
+/*
+ * Value of `process_maps`: the mappings of one image are the `count` items from `first` on in `mappings`, sorted. They are never
+ * changed while a process points at them: a new set is written, then this value is replaced.
+ */
+struct gb_process_map {
+	__u32 first, count;
+	__u32 exec_id; /* of the image */
+	__u32 generation; /* of this set of mappings, never 0: what was looked up in another set does not count */
 };
 
 /*
@@ -151,8 +226,10 @@ struct gb_unwind_rule {
 	__s32 cfa_off; /* bytes */
 	__s32 fp_off; /* bytes */
 	__s16 cfa_add; /* bytes */
-	__s16 rbx_off; /* RBX was saved at CFA + rbx_off; 0: unchanged (or not tracked in this file) */
+	__s16 rbx_off; /* RBX was saved at CFA + rbx_off; 0: unchanged (or not tracked in this file); or GB_RBX_LOST */
 };
+
+#define GB_RBX_LOST (-32768) /* the caller's RBX is somewhere that no rule can say, as in realigned stacks */
 
 /* Index into the `stats` map (per-CPU __u64 each). */
 enum gb_stat {
@@ -161,7 +238,7 @@ enum gb_stat {
 	GB_STAT_RING_FULL, /* samples lost: no room in the ring */
 	GB_STAT_CONTROL_FULL, /* task events lost: no room in the control ring */
 	GB_STAT_TARGETS_FULL, /* forked children not followed: the `targets` map was full */
-	GB_STAT_NO_USER_STACK, /* samples whose user stack could not be walked */
+	GB_STAT_RAW, /* samples sent raw, to be unwound in user space */
 	GB_STAT_SWITCHES, /* context switches to a target */
 	GB_STAT_COUNT
 };

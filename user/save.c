@@ -11,6 +11,7 @@
 #include "capture/records.h"
 #include "capture/sideband.h"
 #include "facts.h"
+#include "gecko/label.h"
 #include "gecko/output.h"
 #include "gecko/profile.h"
 #include "session_state.h"
@@ -106,7 +107,7 @@ static void tally_kernel(const struct session *session, struct tally *tally)
 	add_fact(tally, "samples_captured", stats[GB_STAT_SAMPLES]);
 	add_fact(tally, "samples_lost_ring_full", stats[GB_STAT_RING_FULL]);
 	add_fact(tally, "samples_lost_recursion", missed);
-	add_fact(tally, "samples_without_user_stack", stats[GB_STAT_NO_USER_STACK]);
+	add_fact(tally, "samples_sent_raw", stats[GB_STAT_RAW]);
 	add_fact(tally, "events_lost_ring_full", stats[GB_STAT_CONTROL_FULL]);
 	add_fact(tally, "events_lost_recursion", tally->events_lost);
 	add_fact(tally, "children_not_followed", stats[GB_STAT_TARGETS_FULL]);
@@ -304,18 +305,42 @@ static void print_losses(const struct tally *tally)
 			 tally->events_lost);
 }
 
+/* Stacks that ended early, by reason: "12 stacks truncated: stack not readable". */
+static void print_truncated(const struct profile_summary *summary)
+{
+	unsigned int end;
+
+	for (end = 0; end < GB_STACK_END_COUNT; end++)
+		if (summary->stack_ends[end] && label_stack_end(end))
+			log_more("%" PRIu64 " stacks truncated: %s", summary->stack_ends[end],
+				 label_stack_end(end));
+}
+
+/* Percent of the user stacks that are whole; negative: there were none. */
+static double complete_share(const struct profile_summary *summary)
+{
+	uint64_t complete = summary->stack_ends[GB_STACK_COMPLETE], all = complete;
+	unsigned int end;
+
+	for (end = 0; end < GB_STACK_END_COUNT; end++)
+		if (label_stack_end(end))
+			all += summary->stack_ends[end];
+	return all ? (double)complete * 100 / (double)all : -1;
+}
+
 static void print_summary(const char *path, uint64_t bytes, const struct tally *tally,
 			  const struct profile_summary *summary)
 {
 	char size[32], complete[64] = "";
+	double share = complete_share(summary);
 
 	print_size(bytes, size, sizeof(size));
-	if (summary->user_stacks)
-		snprintf(complete, sizeof(complete), ", %.1f %% of stacks complete",
-			 (double)summary->complete_stacks * 100 / (double)summary->user_stacks);
+	if (share >= 0)
+		snprintf(complete, sizeof(complete), ", %.1f %% of stacks complete", share);
 	log_info("wrote %s (%s): %" PRIu64 " samples of %" PRIu64 " thread%s, %" PRIu64 " lost%s",
 		 strcmp(path, "-") ? path : "to stdout", size, summary->samples, summary->threads,
 		 summary->threads == 1 ? "" : "s", tally->lost, complete);
+	print_truncated(summary);
 	if (strcmp(path, "-"))
 		log_more("open it at https://profiler.firefox.com (Load a profile from file)");
 	print_losses(tally);

@@ -17,6 +17,7 @@
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
 #include "capture/preflight.h"
+#include "capture/publish.h"
 #include "capture/records.h"
 #include "capture/sideband.h"
 #include "capture/timers.h"
@@ -145,6 +146,7 @@ void session_close(struct session *session)
 	timers_close(session->timers);
 	drain_close(session->drain);
 	sideband_close(session->sideband);
+	publisher_close(session->publisher);
 	kernel_side_close(session->kernel);
 	records_close(session->records);
 	close_buffers(session);
@@ -273,6 +275,17 @@ static int add_targets(struct session *session)
 	return err;
 }
 
+static void note_change(void *context, struct process *process)
+{
+	(void)publisher_note(context, process); /* without memory it is unwound by frame pointers */
+}
+
+static void unwind_raw(void *context, const struct process *process, const struct gb_sample *raw,
+		       struct gb_sample *out)
+{
+	publisher_unwind(context, process, raw, out);
+}
+
 static int open_capture(struct session *session)
 {
 	const struct session_config *config = session->config;
@@ -296,10 +309,20 @@ static int open_capture(struct session *session)
 		log_error("BPF programs: cannot attach: %s; -v shows why", strerror(-err));
 		return err;
 	}
-	err = sideband_open(&session->sideband);
+	err = publisher_open(&session->publisher, session->kernel, session->objects,
+			     config->unwind_bytes);
+	if (err) {
+		log_error("unwind tables: %s", strerror(-err));
+		return err;
+	}
+	records_listen(session->records,
+		       &(struct records_listener){.changed = note_change,
+						  .unwind = unwind_raw,
+						  .context = session->publisher});
+	err = sideband_open(&session->sideband, !kernel_side_tells_mappings(session->kernel));
 	if (!err)
 		err = drain_open(&session->drain, session->kernel, session->sideband, session->records,
-				 session->dump_fd);
+				 session->publisher, session->dump_fd);
 	if (err)
 		log_error("perf events: %s", strerror(-err));
 	return err;
@@ -479,16 +502,28 @@ static int wait_ms(const struct session *session, uint64_t now)
 	return left_ms < POLL_MS ? (int)left_ms + 1 : POLL_MS;
 }
 
+/* Until there is something to read, or events that were read are old enough to be applied: that must not take a whole millisecond. */
+static int wait_for_events(const struct session *session, uint64_t now)
+{
+	const struct timespec moment = {.tv_nsec = DRAIN_PENDING_NS};
+	struct epoll_event events[2];
+
+	if (drain_is_pending(session->drain)) {
+		nanosleep(&moment, NULL);
+		return 0;
+	}
+	if (epoll_wait(session->epoll_fd, events, 2, wait_ms(session, now)) < 0 && errno != EINTR)
+		return -errno;
+	return 0;
+}
+
 int session_run(struct session *session)
 {
 	uint64_t now = session->start_ns, next_second = now + NS_PER_SEC, next_status = now;
-	struct epoll_event events[2];
 	int err = 0;
 
 	while (!err && !is_over(session, now)) {
-		if (epoll_wait(session->epoll_fd, events, 2, wait_ms(session, now)) < 0 &&
-		    errno != EINTR)
-			err = -errno;
+		err = wait_for_events(session, now);
 		if (take_signals(session))
 			break;
 		if (!err)

@@ -27,6 +27,7 @@ struct session_config {
 	bool kernel_stacks;
 	bool addresses; /* write addresses instead of names */
 	uint64_t buffer_bytes; /* limit of the profile buffer */
+	uint64_t unwind_bytes; /* limit of the unwind tables in the kernel */
 	const char *output; /* file, "-" for stdout, NULL: named after the target and the time */
 	const char *profile_name; /* NULL: the target's name */
 	size_t include_args; /* arguments that go into process names */

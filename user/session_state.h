@@ -23,6 +23,7 @@ struct session {
 	struct chunk_manager *chunks;
 	struct records *records;
 	struct kernel_side *kernel;
+	struct publisher *publisher;
 	struct sideband *sideband;
 	struct drain *drain;
 	struct timers *timers;

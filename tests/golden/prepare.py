@@ -5,16 +5,17 @@
 What would tie the stream to a machine is replaced: files are moved to /nonexistent/, process ids become larger than any
 that the kernel gives out, and the kernel's symbols at the sampled addresses are taken from /proc/kallsyms, so this must
 run on the machine of the recording, as root, before it is booted again. Mappings of processes that no other record names
-(the kernel reports those of the whole machine) are left out. The layouts are those of include/geckobpf_abi.h
-and user/capture/records.h.
+(the kernel reports those of the whole machine) are left out, and so are registers and stack memory of raw samples. The
+layouts are those of include/geckobpf_abi.h and user/capture/records.h.
 """
 import bisect
 import os
 import struct
 import sys
 
-SAMPLE, TASK, MAP, IMAGE = 1, 2, 3, 4
-SAMPLE_BYTES, MAP_BYTES = 80, 88
+SAMPLE, TASK, MAP, IMAGE, RAW = 1, 2, 3, 4, 5
+SAMPLE_BYTES, MAP_BYTES = 88, 88
+KERNEL_COUNT_AT, USER_COUNT_AT = 76, 78
 PID_OFFSET = 5000000  # PID_MAX_LIMIT is 4194304
 
 
@@ -45,13 +46,21 @@ def move_path(record):
 
 
 def kernel_addresses(record):
-    count, = struct.unpack_from("=H", record, 68)
+    count, = struct.unpack_from("=H", record, KERNEL_COUNT_AT)
     return struct.unpack_from(f"={count}Q", record, SAMPLE_BYTES)
 
 
+def drop_stack_copy(record):
+    kept = record[: SAMPLE_BYTES + 8 * len(kernel_addresses(record))]
+    struct.pack_into("=H", kept, USER_COUNT_AT, 0)
+    struct.pack_into("=I", kept, 4, len(kept))
+    return kept
+
+
 def prepare(kind, record):
-    if kind == SAMPLE:
+    if kind in (SAMPLE, RAW):
         move_pids(record, 16, 2)
+        record = drop_stack_copy(record) if kind == RAW else record
     elif kind == TASK:
         move_pids(record, 16, 2)
         move_pids(record, 48, 2)
@@ -84,12 +93,12 @@ def main():
     addresses = set()
     with open(dump, "rb") as file:
         data = file.read()
-    profiled = {tgid_of(record) for kind, record in split(data) if kind in (SAMPLE, TASK)}
+    profiled = {tgid_of(record) for kind, record in split(data) if kind in (SAMPLE, TASK, RAW)}
     with open(name + ".records", "wb") as file:
         for kind, record in split(data):
             if tgid_of(record) not in profiled:
                 continue
-            if kind == SAMPLE:
+            if kind in (SAMPLE, RAW):
                 addresses.update(kernel_addresses(record))
             file.write(prepare(kind, record))
     with open(name + ".kallsyms", "w", encoding="ascii") as file:

@@ -308,7 +308,7 @@ static int16_t rbx_offset(struct place place)
 		return 0;
 	if (place.kind == AT_CFA && place.value == (int16_t)place.value)
 		return (int16_t)place.value;
-	return INT16_MIN;
+	return GB_RBX_LOST;
 }
 
 static struct gb_unwind_rule rule_of(Dwarf_Frame *frame)
@@ -377,6 +377,21 @@ bool oracle_is_sigreturn(const struct oracle *oracle, uint64_t address)
 	size_t got = read_code(oracle, address - 8, bytes, sizeof(bytes));
 
 	return memmem(bytes, got, rax, sizeof(rax)) || memmem(bytes, got, eax, sizeof(eax));
+}
+
+bool oracle_is_start_context(const struct oracle *oracle, uint64_t address)
+{
+	static const uint8_t code[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff};
+	uint8_t bytes[sizeof(code)];
+	size_t i;
+
+	for (i = 0; i < oracle->count; i++)
+		if (address - oracle->functions[i].start <
+		    oracle->functions[i].end - oracle->functions[i].start)
+			break;
+	return i < oracle->count &&
+	       read_code(oracle, oracle->functions[i].start, bytes, sizeof(bytes)) == sizeof(bytes) &&
+	       !memcmp(bytes, code, sizeof(code));
 }
 
 struct oracle *oracle_open(int fd)

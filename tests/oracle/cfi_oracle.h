@@ -22,7 +22,7 @@ struct oracle_answer {
 	bool is_covered; /* false: libdw has no row here, and the rest is unset */
 	bool is_signal;
 	uint64_t end; /* of the row */
-	/* GB_CFA_INVALID where no rule can say it; rbx_off is INT16_MIN where it cannot be said. */
+	/* GB_CFA_INVALID where no rule can say it; rbx_off is GB_RBX_LOST where it cannot be said. */
 	struct gb_unwind_rule rule;
 	bool sp_is_cfa; /* the caller's RSP is the CFA, as rules take for granted */
 };
@@ -41,6 +41,10 @@ const struct oracle_function *oracle_functions(const struct oracle *oracle, size
 
 /* Whether mov $15, %eax (or %rax) and syscall are in the code, around `address` or one byte after it. */
 bool oracle_is_sigreturn(const struct oracle *oracle, uint64_t address);
+
+/* Whether `address` is in a function that begins with mov %rbx, %rsp; mov (%rsp), %rdi; test %rdi, %rdi: makecontext(3) makes
+ * functions return there. */
+bool oracle_is_start_context(const struct oracle *oracle, uint64_t address);
 
 void oracle_ask(struct oracle *oracle, uint64_t address, struct oracle_answer *answer);
 

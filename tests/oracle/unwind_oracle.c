@@ -35,6 +35,7 @@ enum verdict {
 	SIGNAL_FRAME,
 	SIGNAL_EARLY_BYTE,
 	SIGNAL_BY_SIGHT,
+	COROUTINE_START,
 	GAP,
 	PADDING,
 	DENSE_PAGE,
@@ -49,6 +50,7 @@ static const char *const verdict_names[VERDICT_COUNT] = {
 	[SIGNAL_FRAME] = "signal frame (SIGNAL, libdw: an expression)",
 	[SIGNAL_EARLY_BYTE] = "the byte before a signal frame (SIGNAL)",
 	[SIGNAL_BY_SIGHT] = "code of a signal frame without a description (SIGNAL)",
+	[COROUTINE_START] = "what a coroutine returns to (END, libdw: a return address)",
 	[GAP] = "code without a description (FRAME_POINTER)",
 	[PADDING] = "padding after a function (the row before goes on)",
 	[DENSE_PAGE] = "page with too many rows (FRAME_POINTER)",
@@ -169,8 +171,6 @@ static bool same_rule(const struct gb_unwind_rule *own, struct gb_unwind_rule th
 {
 	if (!with_rbx)
 		theirs.rbx_off = 0;
-	else if (theirs.rbx_off == INT16_MIN)
-		return own->cfa == GB_CFA_INVALID;
 	return !memcmp(own, &theirs, sizeof(theirs));
 }
 
@@ -182,6 +182,8 @@ static enum verdict judge_uncovered(struct comparison *comparison, uint64_t addr
 
 	if (own->cfa == GB_CFA_FRAME_POINTER)
 		return GAP;
+	if (own->cfa == GB_CFA_END && oracle_is_start_context(comparison->oracle, address + 1))
+		return COROUTINE_START;
 	if (address >= comparison->covered_end && address - comparison->covered_end < PADDING_MAX)
 		return PADDING;
 	if (own->cfa != GB_CFA_SIGNAL)
@@ -207,6 +209,9 @@ static enum verdict judge_covered(struct comparison *comparison, uint64_t addres
 	}
 	if (answer->is_signal)
 		return DIFFERENT;
+	if (own->cfa == GB_CFA_END && answer->rule.cfa != GB_CFA_END &&
+	    oracle_is_start_context(comparison->oracle, address))
+		return COROUTINE_START;
 	if (own->cfa == GB_CFA_FRAME_POINTER && comparison->table->stats.dense_pages &&
 	    in_single_row_page(comparison->table, address))
 		return DENSE_PAGE;

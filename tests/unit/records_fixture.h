@@ -164,8 +164,16 @@ static inline void tell_exec(uint64_t time_ns, uint32_t tgid, uint32_t exec_id, 
 
 struct sample_bytes {
 	struct gb_sample sample;
-	uint64_t pc[8];
+	uint64_t pc[24];
 };
+
+/* A user frame as the kernel sends it: `words` words long on the stack. */
+#define FRAME(pc, words) ((uint64_t)(pc) | (uint64_t)(words) << GB_FRAME_PC_BITS)
+
+static inline void tell_sample_bytes(const struct sample_bytes *record)
+{
+	records_apply(world.records, record, record->sample.hdr.size);
+}
 
 static inline struct sample_bytes make_sample(uint64_t time_ns, struct gb_task named)
 {
@@ -178,16 +186,45 @@ static inline struct sample_bytes make_sample(uint64_t time_ns, struct gb_task n
 			   .run_ns = 5,
 			   .kernel_count = 1,
 			   .user_count = 2,
-			   .user_end = GB_STACK_WALKED},
-		.pc = {0xffffffff81000010, 0x401020, 0x401010},
+			   .user_end = GB_STACK_COMPLETE},
+		.pc = {0xffffffff81000010, FRAME(0x401020, 3), FRAME(0x401010, GB_FRAME_FAR - 1)},
 	};
+}
+
+/* The same with these user words, of which there are `count`. */
+static inline struct sample_bytes make_user_sample(uint8_t end, const uint64_t *words, size_t count)
+{
+	struct sample_bytes record = make_sample(30, task(10, 10, 0));
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		record.pc[1 + i] = words[i];
+	record.sample.user_end = end;
+	record.sample.user_count = (uint16_t)count;
+	record.sample.hdr.size = (uint32_t)(sizeof(struct gb_sample) + (1 + count) * 8);
+	return record;
+}
+
+/* A raw sample: one kernel frame, registers, three words of stack. */
+static inline struct sample_bytes make_raw(uint64_t time_ns, struct gb_task named)
+{
+	struct sample_bytes record = make_sample(time_ns, named);
+	size_t i;
+
+	record.sample.hdr.kind = GB_RECORD_RAW;
+	record.sample.hdr.size = sizeof(struct gb_sample) + (1 + GB_RAW_REGS + 3) * 8;
+	record.sample.user_end = GB_STACK_RAW;
+	record.sample.user_count = GB_RAW_REGS + 3;
+	for (i = 0; i < GB_RAW_REGS + 3; i++)
+		record.pc[1 + i] = 0x1111 * i;
+	return record;
 }
 
 static inline void tell_sample(uint64_t time_ns, struct gb_task named)
 {
 	const struct sample_bytes record = make_sample(time_ns, named);
 
-	records_apply(world.records, &record, record.sample.hdr.size);
+	tell_sample_bytes(&record);
 }
 
 /* ---- what came of them ------------------------------------------------------------------------------------ */

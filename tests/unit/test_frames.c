@@ -11,10 +11,12 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/types.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include "buffer/profile_buffer.h"
+#include "geckobpf_abi.h"
 #include "gecko/frames.h"
 #include "gecko/label.h"
 #include "gecko/libs.h"
@@ -66,38 +68,40 @@ static void labels(void **state)
 	label_clear(&label);
 }
 
-static void entries(void **state)
+/* Every early end has a reason of its own; the ends that are none have no words. */
+static void stack_ends(void **state)
 {
-	static const char *const are[] = {"_start",
-					  "main",
-					  "__libc_start_main",
-					  "__libc_start_main_impl",
-					  "__libc_start_main@@GLIBC_2.34",
-					  "__libc_start_call_main",
-					  "clone",
-					  "clone3",
-					  "__clone",
-					  "__clone3",
-					  "_clone",
-					  "clone@@GLIBC_2.2.5",
-					  "start_thread",
-					  "thread_start",
-					  "_dl_start",
-					  "_dl_start_user",
-					  "runtime.goexit",
-					  "runtime.goexit.abi0",
-					  "runtime.mstart0",
-					  "runtime.rt0_go.abi0",
-					  "_rt0_amd64_linux"};
-	static const char *const are_not[] = {"",        "main2",     "mai",          "domain",
-					      "clone4",  "cloned",    "start",        "_star",
-					      "_start2", "main.main", "start_threads"};
-	size_t i;
+	static const char *const reasons[GB_STACK_END_COUNT] = {
+		[GB_STACK_FAILED] = "no registers",
+		[GB_STACK_FULL] = "more frames than there is room for",
+		[GB_STACK_NO_PROCESS] = "process not known yet",
+		[GB_STACK_NO_MAPPING] = "return address outside of all code",
+		[GB_STACK_NO_RULE] = "unwind information not supported",
+		[GB_STACK_FP_FAILED] = "neither unwind information nor frame pointer",
+		[GB_STACK_READ_FAILED] = "stack not readable",
+		[GB_STACK_NOT_MONOTONIC] = "frames out of order",
+		[GB_STACK_COMPAT32] = "32-bit process",
+	};
+	unsigned int end;
 
-	for (i = 0; i < sizeof(are) / sizeof(*are); i++)
-		assert_true(label_is_entry(are[i]));
-	for (i = 0; i < sizeof(are_not) / sizeof(*are_not); i++)
-		assert_false(label_is_entry(are_not[i]));
+	for (end = 0; end < GB_STACK_END_COUNT; end++) {
+		char expected[80];
+
+		if (!reasons[end]) {
+			assert_null(label_stack_end(end));
+			continue;
+		}
+		assert_string_equal(label_stack_end(end), reasons[end]);
+		snprintf(expected, sizeof(expected), "(truncated: %s)", reasons[end]);
+		assert_string_equal(text_of_label(label_truncated(&label, end)), expected);
+	}
+	assert_null(label_stack_end(GB_STACK_END_COUNT));
+	assert_null(label_stack_end(UINT32_MAX));
+	assert_string_equal(text_of_label(label_truncated(&label, GB_STACK_NONE)),
+			    "(truncated: reason not known)");
+	assert_string_equal(text_of_label(label_truncated(&label, UINT32_MAX)),
+			    "(truncated: reason not known)");
+	label_clear(&label);
 }
 
 /* ---- frames ---------------------------------------------------------------------------- */
@@ -237,8 +241,6 @@ __attribute__((noinline)) int frames_landmark(int a)
 	return a * 3 + getpid();
 }
 
-int main(void);
-
 static void user_functions(void **state)
 {
 	uint64_t address = (uint64_t)(uintptr_t)frames_landmark;
@@ -250,8 +252,6 @@ static void user_functions(void **state)
 	/* A return address right behind a function's last instruction belongs to that function. */
 	assert_string_equal(name_of(&room, address + 1, false, false), "frames_landmark (in exe)");
 	assert_string_not_equal(name_of(&room, address, false, false), "frames_landmark (in exe)");
-	assert_false(locate(&room, address, false, true)->is_entry);
-	assert_true(locate(&room, (uint64_t)(uintptr_t)main, false, true)->is_entry);
 	close_room(&room);
 }
 
@@ -273,7 +273,8 @@ static void user_without_names(void **state)
 	assert_string_equal(name_of(&room, ANON_START + 0x10000, false, true),
 			    "[anonymous code] (in [heap])");
 	assert_string_equal(name_of(&room, 0x1000, false, true), "[unknown] (in [unmapped])");
-	assert_string_equal(name_of(&room, 0, false, false), "[unknown] (in [unmapped])");
+	assert_string_equal(name_of(&room, GB_STACK_END_COUNT, false, true),
+			    "[unknown] (in [unmapped])");
 	assert_int_equal(frames_unnamed(room.frames), 6);
 	assert_int_equal(frames_location_count(room.frames), 4);
 	close_room(&room);
@@ -304,12 +305,64 @@ static void addresses(void **state)
 	/* Raw: the front-end subtracts. */
 	assert_string_equal(name_of(&room, LIB_START + 0x124, false, false), "0x7f0000000124");
 	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false), "0xffffffff81001000");
-	assert_string_equal(name_of(&room, 0, false, false), "0x0");
+	assert_string_equal(name_of(&room, GB_STACK_END_COUNT, false, false), "0xd");
 	assert_int_equal(frames_unnamed(room.frames), 0);
 	/* Which libs to list is known here too. */
 	assert_true(unique_find(frames_objects(room.frames), lib.number, &number));
 	assert_false(unique_find(frames_objects(room.frames), self.number, &number));
 	close_room(&room);
+}
+
+/* The text of a frame that `prefix` called, asserted to be of `category`. */
+static const char *text_of(struct room *room, uint64_t pc, uint32_t prefix, bool is_kernel, bool is_leaf,
+			   enum frame_category category)
+{
+	const struct frame_node node = {pc, prefix, is_kernel};
+	uint32_t id;
+
+	assert_int_equal(frames_locate(room->frames, &node, is_leaf, &id), 0);
+	assert_int_equal(frames_location(room->frames, id)->category, category);
+	return frames_text(room->frames, frames_location(room->frames, id)->text, NULL);
+}
+
+/* A root that is an enum gb_stack_end says why its stack ended early, in both modes; no other frame does. */
+static void truncated_roots(void **state)
+{
+	unsigned int end;
+	struct room room;
+	int mode;
+
+	for (mode = 0; mode < 2; mode++) {
+		assert_int_equal(open_room(&room, mode), 0);
+		for (end = GB_STACK_FAILED; end < GB_STACK_END_COUNT; end++) {
+			char expected[80];
+			const char *why = label_stack_end(end);
+
+			snprintf(expected, sizeof(expected), "(truncated: %s)",
+				 why ? why : "reason not known");
+			assert_string_equal(
+				text_of(&room, end, STACK_NODE_NONE, false, false, CATEGORY_OTHER), expected);
+			assert_string_equal(
+				text_of(&room, end, STACK_NODE_NONE, false, true, CATEGORY_OTHER), expected);
+		}
+		assert_int_equal(frames_unnamed(room.frames), 0);
+		/* Calls to small addresses, a caller behind them, and small addresses in the kernel. */
+		assert_string_equal(text_of(&room, 0, 0, false, true, CATEGORY_USER),
+				    mode ? "0x0" : "[unknown] (in [unmapped])");
+		assert_string_equal(text_of(&room, GB_STACK_FULL, 0, false, true, CATEGORY_USER),
+				    mode ? "0x4" : "[unknown] (in [unmapped])");
+		assert_string_equal(
+			text_of(&room, GB_STACK_END_COUNT, STACK_NODE_NONE, false, false, CATEGORY_USER),
+			mode ? "0xd" : "[unknown] (in [unmapped])");
+		assert_string_equal(
+			text_of(&room, GB_STACK_FULL, STACK_NODE_NONE, true, true, CATEGORY_KERNEL),
+			mode ? "0x4" : "[unknown] (in [kernel])");
+		/* They are no addresses of the file's: what is known of roots is not mixed up with them. */
+		assert_string_equal(
+			text_of(&room, GB_STACK_FULL, STACK_NODE_NONE, false, true, CATEGORY_OTHER),
+			"(truncated: more frames than there is room for)");
+		close_room(&room);
+	}
 }
 
 static void kernel_without_symbols(void **state)
@@ -425,21 +478,20 @@ static void nodes_are_checked(void **state)
 
 static int attempt(void *context)
 {
-	static const uint64_t pcs[] = {LIB_START, ANON_START, 0x1000, 0xffffffff81001000};
+	static const uint64_t pcs[] = {LIB_START, ANON_START, 0x1000, 0xffffffff81001000,
+				       GB_STACK_READ_FAILED};
 	struct room room;
 	uint32_t id;
 	size_t i;
 	int err = open_room(&room, *(bool *)context);
 
-	for (i = 0; i < 4 && !err; i++) {
+	for (i = 0; i < 5 && !err; i++) {
 		const struct frame_node node = {pcs[i], STACK_NODE_NONE, i == 3};
 
 		err = frames_add_node(room.frames, (uint32_t)i, &node);
 		if (!err)
 			err = frames_locate(room.frames, &node, true, &id);
 	}
-	if (!err)
-		err = frames_locate_truncated(room.frames, &id);
 	close_room(&room);
 	return err;
 }
@@ -457,11 +509,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(labels),
-		cmocka_unit_test(entries),
+		cmocka_unit_test(stack_ends),
 		cmocka_unit_test(user_functions),
 		cmocka_unit_test(user_without_names),
 		cmocka_unit_test(kernel_functions),
 		cmocka_unit_test(addresses),
+		cmocka_unit_test(truncated_roots),
 		cmocka_unit_test(kernel_without_symbols),
 		cmocka_unit_test(vdso_functions),
 		cmocka_unit_test(one_symbol_file_for_an_object),

@@ -374,6 +374,29 @@ static void test_other_file_of_that_name(void **state)
 	unlink(plain);
 }
 
+/* Where it was mapped is something else by now; it is found by its name. */
+static void test_other_file_in_its_place(void **state)
+{
+	const char *path = make_file("unmapped", 0x32), *other = make_file("mapped-later", 0x33);
+	const struct build_id id = id_of(0x32);
+	int fd = open(other, O_RDONLY | O_CLOEXEC);
+	void *at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	struct object *object;
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	object = see(&(struct object_sighting){.pid = getpid(),
+					       .start = (uint64_t)at,
+					       .end = (uint64_t)at + PAGE,
+					       .path = path,
+					       .build_id = &id});
+	assert_open(object, path);
+	assert_build(object, 0x32);
+	munmap(at, PAGE);
+	close(fd);
+	unlink(path);
+	unlink(other);
+}
+
 static void test_long_path(void **state)
 {
 	char *path = malloc(6000);
@@ -463,6 +486,7 @@ int main(void)
 		FRESH(test_only_regular_files),
 		FRESH(test_process_gone),
 		FRESH(test_other_file_of_that_name),
+		FRESH(test_other_file_in_its_place),
 		FRESH(test_long_path),
 		FRESH(test_descriptor_budget),
 		cmocka_unit_test(test_no_memory),

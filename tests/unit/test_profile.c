@@ -41,6 +41,7 @@
 #define LIB 0x7f0000000000ULL
 #define KERNEL 0xffffffff81000000ULL
 #define NO_CPU UINT64_MAX
+#define UNREADABLE GB_STACK_READ_FAILED
 #define PATH "/tmp/test_profile.json"
 
 int main(void);
@@ -127,11 +128,21 @@ static void add_buffer(struct process *process)
 	buffers[buffer_count++] = process->buffer;
 }
 
-/* One sample; user frames, then kernel frames, roots first, 0 after the last. */
+/*
+ * One sample; user frames, then kernel frames, roots first, 0 after the last. A first user frame that is an enum
+ * gb_stack_end is why the stack ended early.
+ */
 struct shot {
 	uint64_t time_ns, cpu_ns, run_ns;
 	uint64_t user[3], kernel[3];
 };
+
+static uint8_t end_of(const struct shot *shot)
+{
+	if (!shot->user[0])
+		return GB_STACK_NONE;
+	return shot->user[0] < GB_STACK_END_COUNT ? (uint8_t)shot->user[0] : GB_STACK_COMPLETE;
+}
 
 static void put(const struct thread *thread, const struct shot *shot)
 {
@@ -150,7 +161,7 @@ static void put(const struct thread *thread, const struct shot *shot)
 		frames[entry.user_count + entry.kernel_count] = shot->kernel[entry.kernel_count];
 		entry.kernel_count++;
 	}
-	entry.user_end = entry.user_count ? GB_STACK_WALKED : GB_STACK_NONE;
+	entry.user_end = end_of(shot);
 	assert_int_equal(profile_buffer_put_sample(thread->process->buffer, &entry), 0);
 }
 
@@ -171,13 +182,13 @@ static void add_root(void)
 	first->cpu_last_ns = 8 * MS;
 	first->died_ns = 1900 * MS;
 	worker->born_ns = 1020 * MS + 1;
-	put(first, &(struct shot){1010 * MS, 5 * MS, 0, {LIB + 0x100, LIB + 0x201}, {0}});
+	put(first, &(struct shot){1010 * MS, 5 * MS, 0, {UNREADABLE, LIB + 0x100, LIB + 0x201}, {0}});
 	put(worker, &(struct shot){900 * MS, 100, 0, {entry + 1, LIB + 0x100}, {0}});
-	put(first, &(struct shot){1050 * MS, 6 * MS, MS / 2, {LIB + 0x100, LIB + 0x201}, {0}});
+	put(first, &(struct shot){1050 * MS, 6 * MS, MS / 2, {UNREADABLE, LIB + 0x100, LIB + 0x201}, {0}});
 	put(first, &(struct shot){1051 * MS,
 				  7 * MS,
 				  MS + MS / 2,
-				  {LIB + 0x100, LIB + 0x201},
+				  {UNREADABLE, LIB + 0x100, LIB + 0x201},
 				  {KERNEL + 0x1000, KERNEL + 0x10}});
 	put(first, &(struct shot){1050 * MS + MS / 2, 7 * MS - 1, 0, {0}, {0}});
 	put(worker, &(struct shot){1060 * MS + 1, 50, 0, {entry + 1, LIB + 0x100}, {0}});
@@ -193,7 +204,7 @@ static void add_image(void)
 	thread->process->died_ns = 1950 * MS;
 	memcpy(thread->process->name, "next", 5);
 	add_buffer(thread->process);
-	put(thread, &(struct shot){1910 * MS, 10, 0, {0x1000}, {0}});
+	put(thread, &(struct shot){1910 * MS, 10, 0, {GB_STACK_NO_MAPPING, 0x1000}, {0}});
 }
 
 static void add_others(void)
@@ -295,6 +306,14 @@ static void assert_contains(const char *text, const char *part)
 	"\"implementation\":3,\"line\":4,\"column\":5,\"category\":6,\"subcategory\":7},\"data\":"
 #define STACKS "\"stackTable\":{\"schema\":{\"prefix\":0,\"frame\":1},\"data\":"
 
+#define STACK_ENDS                                                                                 \
+	"\"user_stacks\":{\"complete\":2,\"none, the thread exits or execs\":0,"                  \
+	"\"no registers\":0,\"more frames than there is room for\":0,"                             \
+	"\"process not known yet\":0,\"return address outside of all code\":1,"                    \
+	"\"unwind information not supported\":0,"                                                  \
+	"\"neither unwind information nor frame pointer\":0,\"stack not readable\":3,"             \
+	"\"frames out of order\":0,\"32-bit process\":0}"
+
 static void meta(void **state)
 {
 	struct profile_summary summary = {0};
@@ -316,7 +335,7 @@ static void meta(void **state)
 		"\"asyncstack\":0,\"debug\":0},\"libs\":[],\"threads\":[],\"pausedRanges\":[],");
 	assert_contains(text, "],\"profilingLog\":{\"geckobpf\":{\"version\":\"0.1.0\",\"lost\":0,"
 			      "\"samples\":18446744073709551615,\"rows_out_of_order\":1,"
-			      "\"bytes_spilled\":0}}}");
+			      "\"bytes_spilled\":0," STACK_ENDS "}}}");
 	free(text);
 	profile_summary_clear(&summary);
 }
@@ -340,7 +359,7 @@ static void threads_of_the_root(void **state)
 		"[[0,false,null,null,null,null,0,0],[1,false,null,null,null,null,2,0],"
 		"[2,false,null,null,null,null,2,0],[3,false,null,null,null,null,3,0]]}," STACKS
 		"[[null,0],[0,1],[1,2],[2,3],[3,3]]},"
-		"\"stringTable\":[\"(truncated: no frame pointers)\",\"libx.so+0xff (in libx.so)\","
+		"\"stringTable\":[\"(truncated: stack not readable)\",\"libx.so+0xff (in libx.so)\","
 		"\"libx.so+0x201 (in libx.so)\",\"startup_64 (in [kernel])\"]}");
 	/* Its stack is complete: no truncated root. Its CPU time fell; a name that is not UTF-8. */
 	assert_contains(
@@ -391,7 +410,7 @@ static void other_processes(void **state)
 		"{\"name\":\"Thread <4250>\",\"processType\":\"default\",\"processName\":\"next\","
 		"\"pid\":\"4242.1\",\"tid\":4250,\"registerTime\":0,\"unregisterTime\":950," ROWS
 		"[[1,910,0,0]]}");
-	assert_contains(text, "\"stringTable\":[\"(truncated: no frame pointers)\","
+	assert_contains(text, "\"stringTable\":[\"(truncated: return address outside of all code)\","
 			      "\"[unknown] (in [unmapped])\"]},{\"name\":\"GeckoMain\","
 			      "\"processType\":\"default\",\"processName\":\"next\",\"pid\":\"4242."
 			      "1\",\"tid\":4242,"
@@ -405,6 +424,19 @@ static void other_processes(void **state)
 	profile_summary_clear(&summary);
 }
 
+/* How the stacks of all samples ended, also of those without any. */
+static void assert_stack_ends(const struct profile_summary *summary)
+{
+	static const uint64_t expected[GB_STACK_END_COUNT] = {
+		[GB_STACK_NONE] = 2,
+		[GB_STACK_COMPLETE] = 2,
+		[GB_STACK_READ_FAILED] = 3,
+		[GB_STACK_NO_MAPPING] = 1,
+	};
+
+	assert_memory_equal(summary->stack_ends, expected, sizeof(expected));
+}
+
 static void summary_counts(void **state)
 {
 	struct profile_summary summary = {.top_count = 3};
@@ -413,8 +445,7 @@ static void summary_counts(void **state)
 	assert_int_equal(summary.samples, 7);
 	assert_int_equal(summary.threads, 4);
 	assert_int_equal(summary.processes, 3);
-	assert_int_equal(summary.user_stacks, 6);
-	assert_int_equal(summary.complete_stacks, 2);
+	assert_stack_ends(&summary);
 	assert_int_equal(summary.unsymbolized, 4);
 	assert_int_equal(summary.top_count, 3);
 	assert_string_equal(summary.top[0].name, "libx.so+0x100 (in libx.so)");
@@ -438,14 +469,14 @@ static void addresses(void **state)
 	char *text = document(false, &summary);
 
 	assert_contains(text, "\"presymbolicated\":false");
-	/* Return addresses as they are, no truncated root. */
-	assert_contains(text, STACKS "[[null,0],[0,1],[1,2],[2,3]]},"
-				     "\"stringTable\":[\"0x7f0000000100\",\"0x7f0000000201\","
+	/* Return addresses as they are, under the root that is none. */
+	assert_contains(text, STACKS "[[null,0],[0,1],[1,2],[2,3],[3,4]]},"
+				     "\"stringTable\":[\"(truncated: stack not readable)\","
+				     "\"0x7f0000000100\",\"0x7f0000000201\","
 				     "\"0xffffffff81001000\",\"0xffffffff81000010\"]}");
 	assert_contains(text, "\"breakpadId\":\"E54D3AF274383256B9F6144F83F3F7510\"");
 	assert_int_equal(summary.samples, 7);
-	assert_int_equal(summary.user_stacks, 0);
-	assert_int_equal(summary.complete_stacks, 0);
+	assert_stack_ends(&summary);
 	assert_int_equal(summary.unsymbolized, 0);
 	free(text);
 }

@@ -247,6 +247,62 @@ static void test_samples_before_execs(void **state)
 	assert_int_equal(counts()->live_processes, 0);
 }
 
+/* ---- who is told ----------------------------------------------------------------------------------------------- */
+
+struct told {
+	const struct process *last;
+	size_t calls, mappings; /* of the last one */
+	uint64_t died_ns;
+};
+
+static void note_change(void *context, struct process *process)
+{
+	struct told *told = context;
+
+	told->last = process;
+	told->calls++;
+	told->mappings = process->space.count;
+	told->died_ns = process->died_ns;
+}
+
+static void assert_told(const struct told *told, size_t calls, const struct process *process, size_t mappings)
+{
+	assert_int_equal(told->calls, calls);
+	assert_ptr_equal(told->last, process);
+	assert_int_equal(told->mappings, mappings);
+	assert_int_equal(told->died_ns, process->died_ns);
+}
+
+/* Each change of mappings is told once it has been made, and each death. */
+static void test_listener(void **state)
+{
+	struct told told = {0};
+
+	records_listen(world.records,
+		       &(struct records_listener){.changed = note_change, .context = &told});
+	tell(GB_TASK_SEEN, 1, task(10, 10, 1), "shell");
+	tell(GB_TASK_RENAME, 1, task(10, 10, 1), "sh");
+	tell_map(RECORD_MAP, 1, 99, 0x1000, "/nonexistent/other");
+	assert_int_equal(told.calls, 0);
+	tell_map(RECORD_MAP, 2, 10, 0x1000, "/nonexistent/sh");
+	assert_told(&told, 1, image_of(10, 1), 1);
+	tell_fork(3, task(10, 10, 1), task(10, 11, 1), "thread");
+	assert_int_equal(told.calls, 1);
+	tell_fork(4, task(10, 10, 1), task(20, 20, 1), "child");
+	assert_told(&told, 2, image_of(20, 1), 1);
+	/* Mappings of an image that is still to come are nobody's; its exec ends one process and changes another. */
+	tell_exec(10, 20, 2, "program", "/nonexistent/program");
+	assert_int_equal(image_of(20, 1)->died_ns, 13);
+	assert_told(&told, 4, image_of(20, 2), 1);
+	tell_exit(20, task(20, 20, 2), 1, 1);
+	assert_int_equal(told.calls, 4);
+	tell_exit(21, task(20, 20, 2), 1, 0);
+	assert_told(&told, 5, image_of(20, 2), 1);
+	assert_int_equal(told.died_ns, 21);
+	tell_exit(22, task(20, 20, 2), 1, 0);
+	assert_int_equal(told.calls, 5);
+}
+
 static void test_close_null(void **state)
 {
 	records_close(NULL);
@@ -269,6 +325,7 @@ int main(void)
 		FRESH(test_exec_twice),
 		FRESH(test_exit_within_exec),
 		FRESH(test_samples_before_execs),
+		FRESH(test_listener),
 		cmocka_unit_test(test_close_null),
 	};
 

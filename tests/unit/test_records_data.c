@@ -64,10 +64,12 @@ static void test_mapping_details(void **state)
 
 /* ---- samples -------------------------------------------------------------------------------------------------- */
 
+#define MAX_NODES (GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS + 1)
+
 struct heard {
-	uint64_t pcs[16];
-	bool is_kernel[16];
-	uint32_t prefixes[16], nodes;
+	uint64_t pcs[MAX_NODES];
+	bool is_kernel[MAX_NODES];
+	uint32_t prefixes[MAX_NODES], nodes;
 	struct sample_view last;
 	size_t samples;
 };
@@ -82,7 +84,7 @@ static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, b
 {
 	struct heard *heard = context;
 
-	assert_in_range(node, 0, 15);
+	assert_in_range(node, 0, MAX_NODES - 1);
 	heard->pcs[node] = pc;
 	heard->prefixes[node] = prefix;
 	heard->is_kernel[node] = is_kernel;
@@ -121,7 +123,7 @@ static void test_sample(void **state)
 	assert_int_equal(heard.last.time_ns, 30);
 	assert_int_equal(heard.last.cpu_ns, 77);
 	assert_int_equal(heard.last.run_ns, 5);
-	assert_int_equal(heard.last.user_end, GB_STACK_WALKED);
+	assert_int_equal(heard.last.user_end, GB_STACK_COMPLETE);
 	assert_int_equal(heard.nodes, 3);
 	assert_int_equal(heard.last.stack, 2);
 	assert_int_equal(heard.pcs[0], 0x401010); /* the root came last */
@@ -166,28 +168,244 @@ static void test_sample_without_frames(void **state)
 	assert_int_equal(counts()->samples, 1);
 }
 
-static void test_deepest_sample(void **state)
+/* The user frames of the one sample of process 10, root first; its kernel frame is asserted. */
+static struct heard users_of_sample(size_t count)
 {
-	size_t frames = GB_MAX_KERNEL_FRAMES + GB_MAX_USER_FRAMES, i;
+	struct heard heard = listen(image_of(10, 0));
+	size_t i;
+
+	assert_int_equal(heard.samples, 1);
+	assert_int_equal(heard.nodes, count + 1);
+	assert_int_equal(heard.last.stack, count);
+	for (i = 0; i < count; i++) {
+		assert_false(heard.is_kernel[i]);
+		assert_int_equal(heard.prefixes[i], i ? i - 1 : STACK_NODE_NONE);
+	}
+	assert_true(heard.is_kernel[count]);
+	assert_true(heard.pcs[count] == 0xffffffff81000010);
+	return heard;
+}
+
+/* Whatever a frame's size is, its pc is the low 48 bits; the word after a far frame is a stack address. */
+static void test_frame_words(void **state)
+{
+	static const uint64_t words[] = {
+		FRAME(0xffffffffffff, 0),
+		FRAME(0x401001, GB_FRAME_FAR),
+		0x7ffffffff000,
+		FRAME(0x401002, GB_FRAME_FAR),
+		FRAME(0x401bad, GB_FRAME_FAR), /* a stack address like no other */
+		FRAME(0x401003, GB_FRAME_FAR - 1),
+		FRAME(0x401004, 1),
+	};
+	static const uint64_t expected[] = {0x401004, 0x401003, 0x401002, 0x401001, 0xffffffffffff};
+	const struct sample_bytes record = make_user_sample(GB_STACK_COMPLETE, words, 7);
+	struct heard heard;
+
+	tell_sample_bytes(&record);
+	heard = users_of_sample(5);
+	assert_memory_equal(heard.pcs, expected, sizeof(expected));
+	assert_no_loss();
+}
+
+/* A far frame whose stack address is missing; what is behind the record is not read. */
+static void test_far_frame_at_the_end(void **state)
+{
+	static const uint64_t words[] = {FRAME(0x401001, 2), FRAME(0x401002, GB_FRAME_FAR)};
+	const struct sample_bytes record = make_user_sample(GB_STACK_READ_FAILED, words, 2);
+	size_t size = record.sample.hdr.size;
+	char *exact = malloc(size);
+	struct heard heard;
+
+	assert_non_null(exact);
+	memcpy(exact, &record, size);
+	records_apply(world.records, exact, size);
+	free(exact);
+	heard = users_of_sample(3);
+	assert_int_equal(heard.pcs[0], GB_STACK_READ_FAILED);
+	assert_int_equal(heard.pcs[1], 0x401002);
+	assert_int_equal(heard.pcs[2], 0x401001);
+}
+
+/* A stack that ended early hangs on a root that says why. */
+static void test_missing_roots(void **state)
+{
+	static const bool is_early[GB_STACK_END_COUNT] = {
+		[GB_STACK_FAILED] = true,      [GB_STACK_FULL] = true,
+		[GB_STACK_NO_PROCESS] = true,  [GB_STACK_NO_MAPPING] = true,
+		[GB_STACK_NO_RULE] = true,     [GB_STACK_FP_FAILED] = true,
+		[GB_STACK_READ_FAILED] = true, [GB_STACK_NOT_MONOTONIC] = true,
+		[GB_STACK_COMPAT32] = true,
+	};
+	static const uint64_t words[] = {FRAME(0x401001, 2), FRAME(0x401002, 2)};
+	uint8_t end;
+
+	for (end = 0; end < GB_STACK_END_COUNT; end++) {
+		const struct sample_bytes record = make_user_sample(end, words, 2);
+		struct heard heard;
+
+		close_world();
+		assert_int_equal(open_world(false), 0);
+		tell_sample_bytes(&record);
+		heard = users_of_sample(is_early[end] ? 3 : 2);
+		assert_int_equal(heard.last.user_end, end);
+		assert_int_equal(heard.pcs[0], is_early[end] ? end : 0x401002);
+		assert_int_equal(heard.pcs[is_early[end] ? 2 : 1], 0x401001);
+		assert_no_loss();
+	}
+}
+
+/* Nothing but the reason. */
+static void test_root_alone(void **state)
+{
+	const struct sample_bytes record = make_user_sample(GB_STACK_COMPAT32, NULL, 0);
+
+	tell_sample_bytes(&record);
+	assert_int_equal(users_of_sample(1).pcs[0], GB_STACK_COMPAT32);
+}
+
+static struct gb_sample *make_deepest(uint16_t kind, size_t user_words)
+{
+	size_t frames = GB_MAX_KERNEL_FRAMES + user_words, i;
 	size_t size = sizeof(struct gb_sample) + frames * sizeof(uint64_t);
 	struct gb_sample *sample = calloc(1, size);
 
 	assert_non_null(sample);
 	*sample = make_sample(30, task(10, 10, 0)).sample;
+	sample->hdr.kind = kind;
 	sample->hdr.size = (uint32_t)size;
 	sample->kernel_count = GB_MAX_KERNEL_FRAMES;
-	sample->user_count = GB_MAX_USER_FRAMES;
+	sample->user_count = (uint16_t)user_words;
+	sample->user_end = GB_STACK_FULL;
 	for (i = 0; i < frames; i++)
 		sample->pc[i] = i * 0x123456789;
+	return sample;
+}
+
+static void test_deepest_sample(void **state)
+{
+	struct gb_sample *sample = make_deepest(GB_RECORD_SAMPLE, GB_MAX_USER_WORDS);
+	uint32_t size = sample->hdr.size, i;
+	struct heard heard;
+
 	records_apply(world.records, sample, size);
 	assert_int_equal(counts()->samples, 1);
+	heard = listen(image_of(10, 0));
+	assert_int_equal(heard.nodes, MAX_NODES);
+	assert_int_equal(heard.pcs[0], GB_STACK_FULL);
+	for (i = 1; i < MAX_NODES; i++)
+		assert_int_equal(heard.pcs[i], (MAX_NODES - 1 - i) * 0x123456789);
+	assert_false(heard.is_kernel[GB_MAX_USER_WORDS]);
+	assert_true(heard.is_kernel[GB_MAX_USER_WORDS + 1]);
 	/* As many frames, divided otherwise. */
 	sample->kernel_count++;
 	sample->user_count--;
 	records_apply(world.records, sample, size);
+	sample->kernel_count -= 2;
+	sample->user_count += 2;
+	records_apply(world.records, sample, size);
+	assert_int_equal(counts()->samples, 1);
+	assert_int_equal(counts()->bad_records, 2);
+	free(sample);
+}
+
+/* ---- raw samples ---------------------------------------------------------------------------------------------- */
+
+/* Without anyone who knows mappings: the kernel's frames, and why there are no others. */
+static void test_raw_without_listener(void **state)
+{
+	const struct sample_bytes record = make_raw(30, task(10, 11, 0));
+	struct heard heard;
+
+	tell_sample_bytes(&record);
+	heard = listen(thread_of(task(10, 11, 0))->process);
+	assert_int_equal(heard.samples, 1);
+	assert_int_equal(heard.last.thread, 0);
+	assert_int_equal(heard.last.time_ns, 30);
+	assert_int_equal(heard.last.cpu_ns, 77);
+	assert_int_equal(heard.last.run_ns, 5);
+	assert_int_equal(heard.last.user_end, GB_STACK_NO_PROCESS);
+	assert_int_equal(heard.nodes, 2);
+	assert_int_equal(heard.pcs[0], GB_STACK_NO_PROCESS);
+	assert_true(heard.pcs[1] == 0xffffffff81000010);
+	assert_int_equal(counts()->samples, 1);
+	assert_no_loss();
+}
+
+/* Stands for publisher_unwind(). */
+struct unwinder {
+	const struct process *process;
+	const struct gb_sample *raw;
+	const struct sample_bytes *answer;
+	size_t calls;
+};
+
+static void answer_raw(void *context, const struct process *process, const struct gb_sample *raw,
+		       struct gb_sample *out)
+{
+	struct unwinder *unwinder = context;
+
+	unwinder->process = process;
+	unwinder->raw = raw;
+	unwinder->calls++;
+	memcpy(out, unwinder->answer, sizeof(*unwinder->answer));
+}
+
+static void test_raw_with_listener(void **state)
+{
+	static const uint64_t words[] = {FRAME(0x402001, GB_FRAME_FAR), 0x7fff00000000, FRAME(0x402002, 2)};
+	const struct sample_bytes record = make_raw(30, task(10, 10, 0));
+	struct sample_bytes answer = make_user_sample(GB_STACK_COMPLETE, words, 3);
+	struct unwinder unwinder = {.answer = &answer};
+	struct heard heard;
+
+	records_listen(world.records,
+		       &(struct records_listener){.unwind = answer_raw, .context = &unwinder});
+	tell_sample_bytes(&record);
+	assert_int_equal(unwinder.calls, 1);
+	assert_ptr_equal(unwinder.process, image_of(10, 0));
+	assert_ptr_equal(unwinder.raw, &record.sample);
+	heard = users_of_sample(2);
+	assert_int_equal(heard.pcs[0], 0x402002);
+	assert_int_equal(heard.pcs[1], 0x402001);
+	assert_int_equal(heard.last.user_end, GB_STACK_COMPLETE);
+	assert_int_equal(counts()->samples, 1);
+	/* What it makes is checked like what the kernel sends. */
+	answer.sample.user_count++;
+	tell_sample_bytes(&record);
+	assert_int_equal(unwinder.calls, 2);
 	assert_int_equal(counts()->samples, 1);
 	assert_int_equal(counts()->bad_records, 1);
-	free(sample);
+	/* An ordinary sample is none of its business. */
+	tell_sample(40, task(10, 10, 0));
+	assert_int_equal(unwinder.calls, 2);
+	assert_int_equal(counts()->samples, 2);
+}
+
+/* A raw sample may be as long as its registers and its copy of the stack; an ordinary one may not. */
+static void test_largest_raw(void **state)
+{
+	static const struct {
+		uint16_t kind;
+		size_t user_words;
+		bool is_good;
+	} rows[] = {
+		{GB_RECORD_RAW, GB_RAW_REGS + GB_RAW_STACK_WORDS, true},
+		{GB_RECORD_RAW, GB_RAW_REGS + GB_RAW_STACK_WORDS + 1, false},
+		{GB_RECORD_RAW, 0, true},
+		{GB_RECORD_SAMPLE, GB_MAX_USER_WORDS + 1, false},
+	};
+	size_t i, good = 0;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct gb_sample *sample = make_deepest(rows[i].kind, rows[i].user_words);
+
+		records_apply(world.records, sample, sample->hdr.size);
+		free(sample);
+		good += rows[i].is_good;
+		assert_int_equal(counts()->samples, good);
+		assert_int_equal(counts()->bad_records, i + 1 - good);
+	}
 }
 
 /* ---- records that mean nothing -------------------------------------------------------------------------------- */
@@ -217,8 +435,8 @@ static void test_bad_headers(void **state)
 		event.hdr.size = sizeof(event);
 	}
 	for (kind = 0; kind <= UINT16_MAX; kind++) {
-		if (kind >= GB_RECORD_SAMPLE && kind <= RECORD_IMAGE)
-			continue;
+		if (kind >= GB_RECORD_SAMPLE && kind <= GB_RECORD_RAW)
+			continue; /* RECORD_MAP and RECORD_IMAGE are in between */
 		event.hdr.kind = (uint16_t)kind;
 		assert_bad(&event, sizeof(event));
 	}
@@ -238,13 +456,13 @@ static void test_bad_events(void **state)
 	assert_int_equal(processes_count(world.processes), 0);
 }
 
-static void test_bad_samples(void **state)
+static void check_bad_samples(struct sample_bytes good)
 {
-	struct sample_bytes good = make_sample(30, task(10, 10, 0)), bad = good;
+	struct sample_bytes bad = good;
 
-	bad.sample.user_count = 3;
+	bad.sample.user_count++;
 	assert_bad(&bad, bad.sample.hdr.size);
-	bad.sample.user_count = 1;
+	bad.sample.user_count -= 2;
 	assert_bad(&bad, bad.sample.hdr.size);
 	bad.sample.user_count = 65535;
 	bad.sample.kernel_count = 65535;
@@ -254,6 +472,17 @@ static void test_bad_samples(void **state)
 	assert_bad(&bad, bad.sample.hdr.size);
 	bad.sample.hdr.size = sizeof(struct gb_sample) - 8;
 	assert_bad(&bad, bad.sample.hdr.size);
+	bad = good;
+	bad.sample.user_end = GB_STACK_END_COUNT;
+	assert_bad(&bad, bad.sample.hdr.size);
+	bad.sample.user_end = UINT8_MAX;
+	assert_bad(&bad, bad.sample.hdr.size);
+}
+
+static void test_bad_samples(void **state)
+{
+	check_bad_samples(make_sample(30, task(10, 10, 0)));
+	check_bad_samples(make_raw(30, task(10, 10, 0)));
 	assert_int_equal(processes_count(world.processes), 0);
 	assert_int_equal(counts()->samples, 0);
 }
@@ -299,6 +528,7 @@ static void test_bad_maps(void **state)
 /* One of everything. */
 static void tell_story(void)
 {
+	const struct sample_bytes raw = make_raw(26, task(20, 26, 2));
 	uint32_t i;
 
 	tell(GB_TASK_SEEN, 1, task(10, 10, 1), "shell");
@@ -309,6 +539,7 @@ static void tell_story(void)
 	for (i = 0; i < 10; i++)
 		tell_fork(20, task(20, 20, 2), task(20, 21 + i, 2), "worker");
 	tell_sample(25, task(20, 25, 2));
+	tell_sample_bytes(&raw);
 	tell_exit(30, task(20, 20, 2), 1, 0);
 }
 
@@ -324,7 +555,7 @@ static int live_in_want(void *context)
 		tell_story();
 		lost = counts();
 		assert_int_equal(lost->bad_records, 0);
-		assert_in_range(lost->samples + lost->put_failed + lost->no_memory, 2, 3);
+		assert_in_range(lost->samples + lost->put_failed + lost->no_memory, 3, 4);
 		assert_true(lost->live_processes <= 3);
 		*losses += lost->no_memory + lost->put_failed > 0;
 		err = lost->no_memory || lost->put_failed ? -ENOMEM : 0;
@@ -353,7 +584,14 @@ int main(void)
 		FRESH(test_sample),
 		FRESH(test_sample_before_fork),
 		FRESH(test_sample_without_frames),
+		FRESH(test_frame_words),
+		FRESH(test_far_frame_at_the_end),
+		FRESH(test_missing_roots),
+		FRESH(test_root_alone),
 		FRESH(test_deepest_sample),
+		FRESH(test_raw_without_listener),
+		FRESH(test_raw_with_listener),
+		FRESH(test_largest_raw),
 		FRESH(test_bad_headers),
 		FRESH(test_bad_events),
 		FRESH(test_bad_samples),

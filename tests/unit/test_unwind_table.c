@@ -273,6 +273,62 @@ static void test_signal_frame_without_description(void **state)
 	unwind_table_close(table);
 }
 
+/* ---- what coroutines return to ---- */
+
+#define START_CONTEXT "\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\x74\x08\xe8\x0f\xf6\xfe\xff"
+
+/* A libc, which has code that returns from signals, and a function of 32 bytes with `code`, described by `program`. */
+static struct unwind_table *context_table(const char *letters, const char *program, size_t program_bytes,
+					  const char *code, size_t code_bytes)
+{
+	struct frame_bytes frames = frames_for(1);
+	size_t cie = put_usual_cie(&frames);
+	struct unwind_table *table = NULL;
+	struct elf_image image;
+
+	put_fde(&frames, cie, TEXT, 0x79, LITERAL("\x0e\x10"));
+	put_fde(&frames, cie, TEXT + 0x80, 0x20, program, program_bytes);
+	cie = put_cie(&frames, letters, PTR_PCREL | PTR_SDATA4, LITERAL(USUAL_PROGRAM));
+	put_fde(&frames, cie, TEXT + 0x200, 9, LITERAL("\x0f\x04\x77\xa0\x01\x06"));
+	image_make(&image, 1, &frames, IMAGE_WITH_SECTIONS);
+	memcpy(image.bytes + TEXT + 0x80, code, code_bytes);
+	assert_int_equal(compile_image(&table, image.bytes, image.size), 0);
+	image_free(&image);
+	assert_sound(table);
+	return table;
+}
+
+static void test_start_of_coroutines(void **state)
+{
+	struct unwind_table *table = context_table("zRS", LITERAL("\0\0"), LITERAL(START_CONTEXT));
+
+	assert_cfa(table, TEXT + 0x7e, GB_CFA_RSP, 16);
+	assert_cfa(table, TEXT + 0x7f, GB_CFA_END, 0); /* looked up for the return address, its first byte */
+	assert_cfa(table, TEXT + 0x80, GB_CFA_END, 0);
+	assert_cfa(table, TEXT + 0x9f, GB_CFA_END, 0);
+	assert_cfa(table, TEXT + 0x200, GB_CFA_SIGNAL, 0);
+	unwind_table_close(table);
+	table = context_table("zRS", LITERAL("\0\0"), LITERAL("\xf3\x0f\x1e\xfa" START_CONTEXT));
+	assert_cfa(table, TEXT + 0x7f, GB_CFA_END, 0);
+	unwind_table_close(table);
+}
+
+static void test_not_the_start_of_coroutines(void **state)
+{
+	struct unwind_table *table;
+
+	table = context_table("zR", LITERAL("\0\0"), LITERAL(START_CONTEXT)); /* not a libc */
+	assert_cfa(table, TEXT + 0x80, GB_CFA_RSP, 8);
+	unwind_table_close(table);
+	table = context_table("zRS", LITERAL("\x0e\x10"), LITERAL(START_CONTEXT)); /* it has a frame */
+	assert_cfa(table, TEXT + 0x80, GB_CFA_RSP, 16);
+	unwind_table_close(table);
+	table = context_table("zRS", LITERAL("\0\0"), LITERAL("\x48\x89\xdc\xc3")); /* other code */
+	assert_cfa(table, TEXT + 0x7f, GB_CFA_RSP, 16);
+	assert_cfa(table, TEXT + 0x80, GB_CFA_RSP, 8);
+	unwind_table_close(table);
+}
+
 /* ---- RBX ---- */
 
 static void test_rbx_is_tracked_where_it_is_needed(void **state)
@@ -335,6 +391,8 @@ int main(void)
 		cmocka_unit_test(test_signal_frame_that_begins_early),
 		cmocka_unit_test(test_signal_frame_by_sight),
 		cmocka_unit_test(test_signal_frame_without_description),
+		cmocka_unit_test(test_start_of_coroutines),
+		cmocka_unit_test(test_not_the_start_of_coroutines),
 		cmocka_unit_test(test_rbx_is_tracked_where_it_is_needed),
 		cmocka_unit_test(test_failing_allocations),
 	};

@@ -3,7 +3,7 @@
  * drain.c - see drain.h.
  *
  * Events come from several rings, so their order is made here: what is older than the moment before the rings were read,
- * less a millisecond for a record on its way into its ring, is complete, and is applied sorted by time.
+ * less a moment for a record on its way into its ring, is complete, and is applied sorted by time.
  */
 #include "capture/drain.h"
 
@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "capture/kernel_side.h"
+#include "capture/publish.h"
 #include "capture/records.h"
 #include "capture/sideband.h"
 
@@ -20,7 +21,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define ON_ITS_WAY_NS NS_PER_MS
+#define ON_ITS_WAY_NS (200 * NS_PER_US)
 
 struct pending_event {
 	uint64_t time_ns;
@@ -32,6 +33,7 @@ struct drain {
 	struct kernel_side *kernel;
 	struct sideband *sideband;
 	struct records *records;
+	struct publisher *publisher;
 	struct ring_buffer *samples, *control;
 	int epoll_fd;
 	int dump_fd;
@@ -51,17 +53,14 @@ static void apply(struct drain *drain, const void *record, size_t size)
 	records_apply(drain->records, record, size);
 }
 
-static int on_sample(void *context, void *record, size_t size)
-{
-	apply(context, record, size);
-	return 0;
-}
-
 static void on_event(void *context, const void *record, size_t size)
 {
+	const struct gb_record *header = record;
 	struct drain *drain = context;
 	struct gb_record *copy;
 
+	if (header->kind == GB_RECORD_WAKE)
+		return;
 	copy = ARRAY_ROOM(&drain->pending) ? NULL : malloc(size);
 	if (!copy) {
 		drain->lost_to_memory++;
@@ -75,6 +74,29 @@ static void on_event(void *context, const void *record, size_t size)
 static int on_control(void *context, void *record, size_t size)
 {
 	on_event(context, record, size);
+	return 0;
+}
+
+static void apply_pending(struct drain *drain, uint64_t before_ns);
+
+/*
+ * A raw sample is unwound with what its process had mapped at that time, so events up to then come first. They are in their
+ * rings: they happened before the sample, on the way to it.
+ */
+static void catch_up(struct drain *drain, uint64_t time_ns)
+{
+	(void)ring_buffer__consume(drain->control);
+	sideband_read(drain->sideband, on_event, drain);
+	apply_pending(drain, time_ns);
+}
+
+static int on_sample(void *context, void *record, size_t size)
+{
+	const struct gb_record *header = record;
+
+	if (size >= sizeof(*header) && header->kind == GB_RECORD_RAW)
+		catch_up(context, header->time_ns);
+	apply(context, record, size);
 	return 0;
 }
 
@@ -109,7 +131,7 @@ static int open_rings(struct drain *drain)
 }
 
 int drain_open(struct drain **out, struct kernel_side *kernel, struct sideband *sideband,
-	       struct records *records, int dump_fd)
+	       struct records *records, struct publisher *publisher, int dump_fd)
 {
 	struct drain *drain = calloc(1, sizeof(*drain));
 	int err;
@@ -119,6 +141,7 @@ int drain_open(struct drain **out, struct kernel_side *kernel, struct sideband *
 	drain->kernel = kernel;
 	drain->sideband = sideband;
 	drain->records = records;
+	drain->publisher = publisher;
 	drain->dump_fd = dump_fd;
 	drain->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = drain->epoll_fd < 0 ? -errno : open_rings(drain);
@@ -173,6 +196,8 @@ static void apply_pending(struct drain *drain, uint64_t before_ns)
 	}
 	drain->pending.count -= i;
 	memmove(items, items + i, drain->pending.count * sizeof(*items));
+	if (publisher_flush(drain->publisher))
+		drain->lost_to_memory++;
 }
 
 static int run(struct drain *drain, uint64_t before_ns)
@@ -199,6 +224,11 @@ int drain_finish(struct drain *drain)
 	return run(drain, UINT64_MAX);
 }
 
+bool drain_is_pending(const struct drain *drain)
+{
+	return drain->pending.count > 0;
+}
+
 static void take_task(void *context, const void *record, size_t size)
 {
 	apply(context, record, size);
@@ -206,7 +236,11 @@ static void take_task(void *context, const void *record, size_t size)
 
 int drain_list_tasks(struct drain *drain)
 {
-	return kernel_side_list_tasks(drain->kernel, take_task, drain);
+	int err = kernel_side_list_tasks(drain->kernel, take_task, drain);
+
+	if (publisher_flush(drain->publisher))
+		drain->lost_to_memory++;
+	return err;
 }
 
 uint64_t drain_lost(const struct drain *drain)

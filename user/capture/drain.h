@@ -8,27 +8,33 @@
 #ifndef GECKOBPF_CAPTURE_DRAIN_H
 #define GECKOBPF_CAPTURE_DRAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct drain;
 struct kernel_side;
+struct publisher;
 struct records;
 struct sideband;
 
 /*
- * All three are borrowed. `dump_fd` >= 0: every record is also written there as it is, in the order it is applied.
+ * All four are borrowed; the publisher is flushed whenever events were applied. `dump_fd` >= 0: every record is also written there as it is, in the order it is applied.
  * 0 or -errno.
  */
 int drain_open(struct drain **out, struct kernel_side *kernel, struct sideband *sideband,
-	       struct records *records, int dump_fd);
+	       struct records *records, struct publisher *publisher, int dump_fd);
 void drain_close(struct drain *drain);
 
 /* A descriptor that is readable when there is reason to drain. */
 int drain_fd(const struct drain *drain);
 
-/* Takes all that is in the rings. Events of the last millisecond stay pending. 0 or -errno. */
+/* Takes all that is in the rings. Events of the last moment stay pending. 0 or -errno. */
 int drain_run(struct drain *drain);
+
+/* Whether events are pending: run again in DRAIN_PENDING_NS. */
+#define DRAIN_PENDING_NS 250000
+bool drain_is_pending(const struct drain *drain);
 
 /* As drain_run(), and applies everything that is pending: nothing more will come. */
 int drain_finish(struct drain *drain);

@@ -2,6 +2,7 @@
 /* kernel_side.c - see kernel_side.h. */
 #include "capture/kernel_side.h"
 
+#include "base/array.h"
 #include "base/log.h"
 
 #include <bpf/bpf.h>
@@ -9,6 +10,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <linux/types.h>
@@ -18,12 +21,22 @@
 
 #define MAX_RINGS 64
 #define CPUS_PER_RING 8
-#define MIN_RING_TOTAL (4UL << 20)
+#define MIN_RING_TOTAL (8UL << 20) /* raw samples of a large program that starts come 64 KiB each */
 #define MAX_RING_TOTAL (512UL << 20)
 #define BYTES_PER_SAMPLE 512 /* of a usual stack; one second of them must fit */
 
+/* A map's memory, mapped here as well. */
+struct shared_memory {
+	void *memory;
+	size_t bytes;
+};
+
 struct kernel_side {
 	struct geckobpf *skel;
+	struct {
+		struct shared_memory *items;
+		size_t count, capacity;
+	} shared;
 	int ring_fds[MAX_RINGS];
 	size_t ring_count;
 	size_t ring_bytes; /* of one ring */
@@ -75,6 +88,51 @@ static void configure(struct kernel_side *kernel, const struct kernel_side_confi
 		bpf_map__max_entries(kernel->skel->maps.control) / 4;
 }
 
+/* Whether a program may run when the kernel function `name` returns: it must be there, and tracing it allowed. */
+static bool can_trace(const char *name)
+{
+	const struct bpf_insn nothing[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FEXIT);
+	int fd, id = libbpf_find_vmlinux_btf_id(name, BPF_TRACE_FEXIT);
+
+	if (id <= 0)
+		return false;
+	options.attach_btf_id = (__u32)id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", nothing, 2, &options);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+/* What this kernel lacks, or does not allow, is left out. */
+static void choose_programs(struct kernel_side *kernel)
+{
+	bool has_mmap = can_trace("perf_event_mmap");
+
+	bpf_program__set_autoload(kernel->skel->progs.on_mmap, has_mmap);
+	if (!has_mmap)
+		log_debug("perf_event_mmap cannot be traced: woken for every mapping of code on the machine");
+}
+
+bool kernel_side_tells_mappings(const struct kernel_side *kernel)
+{
+	return bpf_program__autoload(kernel->skel->progs.on_mmap);
+}
+
+/* A place for every CPU there can be. */
+static int size_scratch(struct kernel_side *kernel)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	if (cpus < 0)
+		return cpus;
+	return bpf_map__set_max_entries(kernel->skel->maps.scratch, (__u32)cpus * GB_SLOTS);
+}
+
 static int make_rings(struct kernel_side *kernel)
 {
 	int outer = bpf_map__fd(kernel->skel->maps.samples);
@@ -111,7 +169,10 @@ int kernel_side_open(struct kernel_side **out, const struct kernel_side_config *
 	}
 	size_rings(kernel, config);
 	configure(kernel, config);
-	err = geckobpf__load(kernel->skel);
+	choose_programs(kernel);
+	err = size_scratch(kernel);
+	if (!err)
+		err = geckobpf__load(kernel->skel);
 	if (!err)
 		err = make_rings(kernel);
 	if (err)
@@ -132,6 +193,9 @@ void kernel_side_close(struct kernel_side *kernel)
 	for (i = 0; i < MAX_RINGS; i++)
 		if (kernel->ring_fds[i] >= 0)
 			close(kernel->ring_fds[i]);
+	for (i = 0; i < kernel->shared.count; i++)
+		munmap(kernel->shared.items[i].memory, kernel->shared.items[i].bytes);
+	free(kernel->shared.items);
 	geckobpf__destroy(kernel->skel);
 	free(kernel);
 }
@@ -141,16 +205,18 @@ int kernel_side_attach(struct kernel_side *kernel)
 	struct bpf_program *const programs[] = {
 		kernel->skel->progs.on_fork,   kernel->skel->progs.on_exec,
 		kernel->skel->progs.on_rename, kernel->skel->progs.on_switch,
-		kernel->skel->progs.list_tasks,
+		kernel->skel->progs.list_tasks, kernel->skel->progs.on_mmap,
 	};
 	struct bpf_link **const links[] = {
 		&kernel->skel->links.on_fork,	&kernel->skel->links.on_exec,
 		&kernel->skel->links.on_rename, &kernel->skel->links.on_switch,
-		&kernel->skel->links.list_tasks,
+		&kernel->skel->links.list_tasks, &kernel->skel->links.on_mmap,
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		if (!bpf_program__autoload(programs[i]))
+			continue;
 		*links[i] = bpf_program__attach(programs[i]);
 		if (!*links[i])
 			return -errno;
@@ -212,6 +278,13 @@ int kernel_side_list_tasks(struct kernel_side *kernel,
 	return err;
 }
 
+int kernel_side_program_fd(const struct kernel_side *kernel, const char *name)
+{
+	const struct bpf_program *program = bpf_object__find_program_by_name(kernel->skel->obj, name);
+
+	return program ? bpf_program__fd(program) : -ENOENT;
+}
+
 size_t kernel_side_ring_count(const struct kernel_side *kernel)
 {
 	return kernel->ring_count;
@@ -231,6 +304,75 @@ size_t kernel_side_ring_bytes(const struct kernel_side *kernel)
 {
 	return kernel->ring_bytes * kernel->ring_count;
 }
+
+/* ---- unwind tables ---------------------------------------------------------------- */
+
+static int map_memory(struct kernel_side *kernel, int fd, size_t bytes, void *out)
+{
+	/* Populated: it is about to be filled, and a fault a page costs more than the filling. */
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	int err;
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	err = ARRAY_ROOM(&kernel->shared);
+	if (err) {
+		munmap(memory, bytes);
+		return err;
+	}
+	kernel->shared.items[kernel->shared.count++] = (struct shared_memory){memory, bytes};
+	memcpy(out, &memory, sizeof(memory));
+	return 0;
+}
+
+int kernel_side_map_tables(struct kernel_side *kernel, struct kernel_tables *out)
+{
+	int err;
+
+	err = map_memory(kernel, bpf_map__fd(kernel->skel->maps.pages),
+			 GB_MAX_PAGES * sizeof(*out->pages), &out->pages);
+	if (!err)
+		err = map_memory(kernel, bpf_map__fd(kernel->skel->maps.rules),
+				 GB_MAX_RULES * sizeof(*out->rules), &out->rules);
+	if (!err)
+		err = map_memory(kernel, bpf_map__fd(kernel->skel->maps.mappings),
+				 GB_MAX_MAPPINGS * sizeof(*out->mappings), &out->mappings);
+	return err;
+}
+
+int kernel_side_add_pool(struct kernel_side *kernel, uint32_t index, struct gb_chunk **chunks)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	int fd, err;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "row_pool", sizeof(__u32), sizeof(struct gb_chunk),
+			    GB_POOL_CHUNKS, &options);
+	if (fd < 0)
+		return fd;
+	err = map_memory(kernel, fd, GB_POOL_CHUNKS * sizeof(**chunks), chunks);
+	if (!err && bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.row_pools), &index, &fd, BPF_ANY))
+		err = -errno;
+	close(fd); /* the outer map and the memory keep it */
+	return err;
+}
+
+int kernel_side_set_process(struct kernel_side *kernel, uint32_t tgid, const struct gb_process_map *value)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.process_maps);
+
+	return bpf_map_update_elem(fd, &tgid, value, BPF_ANY) ? -errno : 0;
+}
+
+void kernel_side_drop_process(struct kernel_side *kernel, uint32_t tgid, uint32_t first)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.process_maps);
+	struct gb_process_map value;
+
+	if (!bpf_map_lookup_elem(fd, &tgid, &value) && value.first == first)
+		(void)bpf_map_delete_elem(fd, &tgid);
+}
+
+/* ---- counters --------------------------------------------------------------------- */
 
 int kernel_side_stats(const struct kernel_side *kernel, uint64_t *stats)
 {

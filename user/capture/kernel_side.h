@@ -13,6 +13,11 @@
 #include <stdint.h>
 
 struct bpf_link;
+struct gb_chunk;
+struct gb_mapping;
+struct gb_page;
+struct gb_process_map;
+struct gb_unwind_rule;
 struct kernel_side;
 
 struct kernel_side_config {
@@ -25,6 +30,9 @@ struct kernel_side_config {
 /* 0 or -errno; what libbpf and the verifier said goes to the log (debug). */
 int kernel_side_open(struct kernel_side **out, const struct kernel_side_config *config);
 void kernel_side_close(struct kernel_side *kernel);
+
+/* Whether the control ring says at once that a target has mapped code; not every kernel lets us. */
+bool kernel_side_tells_mappings(const struct kernel_side *kernel);
 
 /* Starts the task and scheduler programs. From now on no fork, exec or exit of a target is missed. */
 int kernel_side_attach(struct kernel_side *kernel);
@@ -40,11 +48,30 @@ int kernel_side_list_tasks(struct kernel_side *kernel,
 			   void (*take)(void *context, const void *record, size_t size),
 			   void *context);
 
+/* The descriptor of a program, for tests; -errno. */
+int kernel_side_program_fd(const struct kernel_side *kernel, const char *name);
+
 size_t kernel_side_ring_count(const struct kernel_side *kernel);
 /* Map descriptors of sample ring `index`, and of the control ring. */
 int kernel_side_ring_fd(const struct kernel_side *kernel, size_t index);
 int kernel_side_control_fd(const struct kernel_side *kernel);
 size_t kernel_side_ring_bytes(const struct kernel_side *kernel); /* all sample rings together */
+
+/* The tables of the unwinder, as memory that the kernel reads too; they live as long as `kernel`. */
+struct kernel_tables {
+	struct gb_page *pages; /* GB_MAX_PAGES */
+	struct gb_unwind_rule *rules; /* GB_MAX_RULES */
+	struct gb_mapping *mappings; /* GB_MAX_MAPPINGS */
+};
+
+/* 0 or -errno. */
+int kernel_side_map_tables(struct kernel_side *kernel, struct kernel_tables *out);
+/* Makes row pool `index` (0, 1, 2, ...); *chunks gets its GB_POOL_CHUNKS chunks. 0 or -errno. */
+int kernel_side_add_pool(struct kernel_side *kernel, uint32_t index, struct gb_chunk **chunks);
+/* Where the unwinder finds the mappings of process `tgid`. 0 or -errno. */
+int kernel_side_set_process(struct kernel_side *kernel, uint32_t tgid, const struct gb_process_map *value);
+/* It finds them no more, unless they are not at `first` (any more). */
+void kernel_side_drop_process(struct kernel_side *kernel, uint32_t tgid, uint32_t first);
 
 /* The counters, CPUs added up: enum gb_stat indexes stats[GB_STAT_COUNT]. 0 or -errno. */
 int kernel_side_stats(const struct kernel_side *kernel, uint64_t *stats);

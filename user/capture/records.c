@@ -38,10 +38,15 @@ struct tgids {
 
 struct records {
 	struct records_config config;
+	struct records_listener listener;
 	struct records_counts counts;
 	struct incoming *incoming;
 	struct tgids expected;
-	uint64_t frames[GB_MAX_KERNEL_FRAMES + GB_MAX_USER_FRAMES]; /* of the sample at hand, root first */
+	uint64_t frames[GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS + 1]; /* of the sample at hand, root first */
+	union { /* of the raw sample at hand */
+		struct gb_sample sample;
+		uint64_t words[sizeof(struct gb_sample) / 8 + GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS];
+	} unwound;
 };
 
 int records_open(struct records **out, const struct records_config *config)
@@ -87,6 +92,17 @@ int records_expect(struct records *records, uint32_t tgid)
 	return 0;
 }
 
+void records_listen(struct records *records, const struct records_listener *listener)
+{
+	records->listener = *listener;
+}
+
+static void tell_changed(struct records *records, struct process *process)
+{
+	if (records->listener.changed)
+		records->listener.changed(records->listener.context, process);
+}
+
 static bool is_expected(const struct records *records, uint32_t tgid)
 {
 	size_t i;
@@ -121,6 +137,7 @@ static void mark_dead(struct records *records, struct process *process, uint64_t
 	process->died_ns = time_ns;
 	if (process->is_counted)
 		records->counts.live_processes--;
+	tell_changed(records, process);
 }
 
 static void set_name(char name[THREAD_NAME_BYTES], const char comm[GB_COMM_BYTES])
@@ -158,6 +175,7 @@ static void on_seen(struct records *records, struct thread *thread, const struct
 	process->cmdline = procfs_cmdline((pid_t)process->tgid);
 	/* It may be gone already; its samples, if any, then show what the map records told. */
 	(void)procfs_mappings((pid_t)process->tgid, records->config.objects, &process->space);
+	tell_changed(records, process);
 }
 
 static void on_fork(struct records *records, struct thread *thread, const struct gb_task_event *event)
@@ -178,6 +196,7 @@ static void on_fork(struct records *records, struct thread *thread, const struct
 					     event->hdr.time_ns));
 	if (!process->cmdline && parent->process->cmdline)
 		process->cmdline = strdup(parent->process->cmdline);
+	tell_changed(records, process);
 }
 
 /*
@@ -232,6 +251,7 @@ static void on_exec(struct records *records, struct thread *thread, const struct
 		(void)procfs_mappings((pid_t)process->tgid, records->config.objects,
 				      &process->space);
 	}
+	tell_changed(records, process);
 }
 
 static void on_exit_event(struct records *records, struct thread *thread,
@@ -312,21 +332,9 @@ static void apply_image(struct records *records, const void *record, size_t size
 	}
 }
 
-static struct address_space *space_of(struct records *records, uint32_t tgid)
+static int add_mapping(struct records *records, const struct map_record *map,
+		       struct address_space *space)
 {
-	struct incoming *incoming = find_incoming(records, tgid);
-	struct process *process;
-
-	if (incoming)
-		return &incoming->space;
-	process = processes_latest(records->config.processes, tgid);
-	return process ? &process->space : NULL;
-}
-
-static void apply_map(struct records *records, const void *record, size_t size)
-{
-	const struct map_record *map = record;
-	struct address_space *space = space_of(records, map->tgid);
 	struct mapping mapping = {.start = map->start,
 				  .end = map->end,
 				  .offset = map->offset,
@@ -340,37 +348,79 @@ static void apply_map(struct records *records, const void *record, size_t size)
 		.path = map->path,
 		.build_id = map->build_id.size ? &map->build_id : NULL,
 	};
+	int err;
 
-	if (!space)
-		return;
+	err = objects_get(records->config.objects, &sighting, &mapping.object);
+	return err ? err : address_space_add(space, &mapping);
+}
+
+static void apply_map(struct records *records, const void *record, size_t size)
+{
+	const struct map_record *map = record;
+	struct incoming *incoming = find_incoming(records, map->tgid);
+	struct process *process = processes_latest(records->config.processes, map->tgid);
+
 	if (map->path[size - sizeof(*map) - 1] || map->start >= map->end ||
 	    map->build_id.size > BUILD_ID_MAX_BYTES) {
 		records->counts.bad_records++;
 		return;
 	}
-	if (objects_get(records->config.objects, &sighting, &mapping.object) ||
-	    address_space_add(space, &mapping))
-		records->counts.no_memory++;
+	if (incoming) {
+		check(records, add_mapping(records, map, &incoming->space));
+	} else if (process) {
+		check(records, add_mapping(records, map, &process->space));
+		tell_changed(records, process);
+	}
 }
 
 /* ---- samples -------------------------------------------------------------------- */
 
-static bool is_consistent(const struct gb_sample *sample, size_t size)
+static bool is_consistent(const struct gb_sample *sample, size_t size, size_t max_user_words)
 {
 	size_t frames = (size_t)sample->kernel_count + sample->user_count;
 
 	return sample->kernel_count <= GB_MAX_KERNEL_FRAMES &&
-	       sample->user_count <= GB_MAX_USER_FRAMES &&
+	       sample->user_count <= max_user_words && sample->user_end < GB_STACK_END_COUNT &&
 	       size == sizeof(*sample) + frames * sizeof(sample->pc[0]);
 }
 
-/* The record has the leaf first, kernel frames before user frames; the buffer wants the root first. */
-static void turn_frames(struct records *records, const struct gb_sample *sample)
+/*
+ * Why a user stack ended early, as the address of the root that stands for what is missing; 0: it did not. A thread on its way out
+ * has no user stack left to miss.
+ */
+static uint64_t missing_root(const struct gb_sample *sample)
 {
-	size_t count = (size_t)sample->kernel_count + sample->user_count, i;
+	return sample->user_end >= GB_STACK_FAILED && sample->user_end != GB_STACK_NO_MEMORY ?
+		       sample->user_end :
+		       0;
+}
 
-	for (i = 0; i < count; i++)
-		records->frames[i] = sample->pc[count - 1 - i];
+/*
+ * The record has the leaf first, kernel frames before user frames; the buffer wants the root first, and no stack
+ * addresses. Returns how many user frames there are.
+ */
+static uint32_t turn_frames(struct records *records, const struct gb_sample *sample)
+{
+	const uint64_t pc_mask = (1ULL << GB_FRAME_PC_BITS) - 1;
+	const __u64 *words = sample->pc + sample->kernel_count;
+	uint64_t *frames = records->frames, swapped;
+	uint32_t users = 0, i;
+
+	for (i = 0; i < sample->user_count; i++) {
+		frames[users++] = words[i] & pc_mask;
+		if (words[i] >> GB_FRAME_PC_BITS == GB_FRAME_FAR)
+			i++; /* the next word is no frame */
+	}
+	if (missing_root(sample))
+		frames[users++] = missing_root(sample);
+	for (i = 0; i < users / 2; i++) {
+		swapped = frames[i];
+		frames[i] = frames[users - 1 - i];
+		frames[users - 1 - i] = swapped;
+	}
+	for (i = 0; i < sample->kernel_count; i++)
+		frames[users + i] = sample->pc[sample->kernel_count - 1 - i];
+	return users;
 }
 
 static void apply_sample(struct records *records, const void *record, size_t size)
@@ -379,8 +429,9 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 	struct sample_entry entry;
 	struct process *process;
 	struct thread *thread;
+	uint32_t users;
 
-	if (!is_consistent(sample, size)) {
+	if (!is_consistent(sample, size, GB_MAX_USER_WORDS)) {
 		records->counts.bad_records++;
 		return;
 	}
@@ -395,7 +446,7 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		records->counts.no_memory++;
 		return;
 	}
-	turn_frames(records, sample);
+	users = turn_frames(records, sample);
 	entry = (struct sample_entry){
 		.thread = thread->number,
 		.user_end = sample->user_end,
@@ -403,13 +454,39 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		.cpu_ns = sample->cpu_ns,
 		.run_ns = sample->run_ns,
 		.frames = records->frames,
-		.user_count = sample->user_count,
+		.user_count = users,
 		.kernel_count = sample->kernel_count,
 	};
 	if (profile_buffer_put_sample(process->buffer, &entry))
 		records->counts.put_failed++;
 	else
 		records->counts.samples++;
+}
+
+/* Registers and stack memory: the frames are found here, with what is known of the process by now. */
+static void apply_raw(struct records *records, const void *record, size_t size)
+{
+	const struct gb_sample *raw = record;
+	struct gb_sample *sample = &records->unwound.sample;
+	struct thread *thread;
+
+	if (!is_consistent(raw, size, GB_RAW_REGS + GB_RAW_STACK_WORDS)) {
+		records->counts.bad_records++;
+		return;
+	}
+	if (processes_thread(records->config.processes, &raw->task, &thread)) {
+		records->counts.no_memory++;
+		return;
+	}
+	if (records->listener.unwind) {
+		records->listener.unwind(records->listener.context, thread->process, raw, sample);
+	} else {
+		memcpy(sample, raw, sizeof(*raw) + raw->kernel_count * sizeof(raw->pc[0]));
+		sample->user_count = 0;
+		sample->user_end = GB_STACK_NO_PROCESS;
+		sample->hdr.size = (__u32)(sizeof(*raw) + raw->kernel_count * sizeof(raw->pc[0]));
+	}
+	apply_sample(records, sample, sample->hdr.size);
 }
 
 /* ---- any record ------------------------------------------------------------------- */
@@ -420,6 +497,7 @@ static const struct {
 } handlers[] = {
 	[GB_RECORD_SAMPLE] = {sizeof(struct gb_sample), apply_sample},
 	[GB_RECORD_TASK] = {sizeof(struct gb_task_event), apply_task},
+	[GB_RECORD_RAW] = {sizeof(struct gb_sample), apply_raw},
 	[RECORD_MAP] = {sizeof(struct map_record) + 1, apply_map},
 	[RECORD_IMAGE] = {sizeof(struct map_record), apply_image},
 };

@@ -21,6 +21,7 @@
 
 struct chunk_manager;
 struct objects;
+struct process;
 struct processes;
 struct records;
 
@@ -49,6 +50,14 @@ struct records_config {
 	bool use_proc; /* ask /proc for what records do not tell; false when replaying a file */
 };
 
+/* Who wants to know that a process's mappings changed, or that it ended; and makes samples of raw ones. */
+struct records_listener {
+	void (*changed)(void *context, struct process *process);
+	void (*unwind)(void *context, const struct process *process, const struct gb_sample *raw,
+		       struct gb_sample *out); /* see publisher_unwind() */
+	void *context;
+};
+
 struct records_counts {
 	uint64_t samples; /* put into buffers */
 	uint64_t bad_records; /* too short, of unknown kind, or inconsistent */
@@ -59,6 +68,9 @@ struct records_counts {
 
 int records_open(struct records **out, const struct records_config *config);
 void records_close(struct records *records);
+
+/* At most one listener. */
+void records_listen(struct records *records, const struct records_listener *listener);
 
 /* A process that the user asked for: it is marked is_root, and its maps are kept although no record named it yet. */
 int records_expect(struct records *records, uint32_t tgid);

@@ -39,6 +39,7 @@ struct sideband {
 	struct side_ring *items;
 	size_t count, capacity;
 	size_t page_bytes;
+	uint32_t wake_bytes;
 	uint64_t lost;
 	union { /* a record put together; perf records are at most 64 KiB */
 		struct perf_event_header header;
@@ -84,7 +85,7 @@ struct sample_id {
 	uint64_t time_ns;
 };
 
-static int open_event(unsigned int cpu, bool with_build_ids)
+static int open_event(unsigned int cpu, bool with_build_ids, uint32_t wake_bytes)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -100,7 +101,7 @@ static int open_event(unsigned int cpu, bool with_build_ids)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = RING_BYTES / 4,
+		.wakeup_watermark = wake_bytes,
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -109,11 +110,11 @@ static int open_event(unsigned int cpu, bool with_build_ids)
 
 static int open_ring(struct sideband *sideband, unsigned int cpu, struct side_ring *out)
 {
-	int fd = open_event(cpu, true);
+	int fd = open_event(cpu, true, sideband->wake_bytes);
 	void *page;
 
 	if (fd == -EINVAL) /* before 5.12 there are no build ids in these records */
-		fd = open_event(cpu, false);
+		fd = open_event(cpu, false, sideband->wake_bytes);
 	if (fd < 0)
 		return fd;
 	page = mmap(NULL, sideband->page_bytes + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -158,7 +159,7 @@ int sideband_update(struct sideband *sideband)
 	return err;
 }
 
-int sideband_open(struct sideband **out)
+int sideband_open(struct sideband **out, bool wakes_at_once)
 {
 	struct sideband *sideband = calloc(1, sizeof(*sideband));
 	long possible = sysconf(_SC_NPROCESSORS_CONF);
@@ -167,6 +168,7 @@ int sideband_open(struct sideband **out)
 	if (!sideband)
 		return -ENOMEM;
 	sideband->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	sideband->wake_bytes = wakes_at_once ? 1 : RING_BYTES / 4;
 	sideband->capacity = possible > 0 ? (size_t)possible : 1;
 	sideband->items = calloc(sideband->capacity, sizeof(*sideband->items));
 	err = sideband->items ? sideband_update(sideband) : -ENOMEM;

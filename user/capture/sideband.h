@@ -8,6 +8,7 @@
 #ifndef GECKOBPF_CAPTURE_SIDEBAND_H
 #define GECKOBPF_CAPTURE_SIDEBAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,11 @@ struct sideband;
 
 typedef void (*sideband_take)(void *context, const void *record, size_t size);
 
-/* Starts on all online CPUs. 0 or -errno of perf_event_open(2) or mmap(2). */
-int sideband_open(struct sideband **out);
+/*
+ * Starts on all online CPUs. `wakes_at_once`: the rings become readable with every record, not only when they are a quarter full.
+ * 0 or -errno of perf_event_open(2) or mmap(2).
+ */
+int sideband_open(struct sideband **out, bool wakes_at_once);
 void sideband_close(struct sideband *sideband);
 
 /* Also watches CPUs that came online since. 0 or -errno. */
@@ -28,7 +32,7 @@ void sideband_read(struct sideband *sideband, sideband_take take, void *context)
 /* Records that the kernel could not write because a ring was full. */
 uint64_t sideband_lost(const struct sideband *sideband);
 
-/* Adds the rings' descriptors to epoll set `epoll_fd`; readable when a quarter full. 0 or -errno. */
+/* Adds the rings' descriptors to epoll set `epoll_fd`; readable as sideband_open() was told. 0 or -errno. */
 int sideband_watch(struct sideband *sideband, int epoll_fd);
 
 #endif

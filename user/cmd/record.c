@@ -19,6 +19,8 @@
 #define DEFAULT_RATE_HZ 1000
 #define MAX_RATE_HZ 20000
 #define DEFAULT_BUFFER_BYTES (128ULL << 20)
+#define DEFAULT_UNWIND_BYTES (64ULL << 20)
+#define MIB (1ULL << 20)
 #define DEFAULT_INCLUDE_ARGS 100
 
 struct pids {
@@ -43,6 +45,7 @@ enum option_key {
 	KEY_INCLUDE_ARGS,
 	KEY_TOP,
 	KEY_DUMP,
+	KEY_UNWIND_MEMORY,
 	KEY_VERSION,
 	KEY_HELP = '?',
 };
@@ -61,6 +64,7 @@ static const struct argp_option options[] = {
 	 0},
 	{"user-only", KEY_USER_ONLY, NULL, 0, "No kernel frames", 0},
 	{"kernel", KEY_KERNEL, NULL, 0, "Kernel frames too (the default)", 0},
+	{"unwind-memory", KEY_UNWIND_MEMORY, "MIB", 0, "Limit of the unwind tables in the kernel (default 64)", 0},
 	{NULL, 0, NULL, 0, "What to write:", 3},
 	{"output", 'o', "FILE", 0,
 	 "A .json, .json.gz or .json.zst file, - for stdout (default NAME-PID-YYYYMMDD-HHMMSS.json.gz)", 0},
@@ -162,6 +166,16 @@ static error_t parse_count(struct arguments *arguments, const char *option, cons
 	return 0;
 }
 
+static error_t parse_unwind_memory(struct arguments *arguments, const char *text)
+{
+	unsigned long mib;
+
+	if (!parse_number(text, 1024, &mib) || mib < 4)
+		return reject(arguments, "--unwind-memory %s: out of range; give 4 to 1024 MiB", text);
+	arguments->config.unwind_bytes = mib * MIB;
+	return 0;
+}
+
 static error_t parse_target_option(int key, char *value, struct arguments *arguments,
 				   struct argp_state *state)
 {
@@ -224,6 +238,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_KERNEL:
 		arguments->config.kernel_stacks = key == KEY_KERNEL;
 		return 0;
+	case KEY_UNWIND_MEMORY:
+		return parse_unwind_memory(arguments, value);
 	case 'q':
 		log_set_level(LOG_ERROR);
 		return 0;
@@ -334,7 +350,8 @@ int cmd_record(int argc, char **argv)
 		.config = {.rate_hz = DEFAULT_RATE_HZ,
 			   .children = true,
 			   .kernel_stacks = true,
-			   .buffer_bytes = DEFAULT_BUFFER_BYTES},
+			   .buffer_bytes = DEFAULT_BUFFER_BYTES,
+			   .unwind_bytes = DEFAULT_UNWIND_BYTES},
 	};
 	int status = EXIT_USAGE;
 

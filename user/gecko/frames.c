@@ -23,6 +23,10 @@
 #include "target/object.h"
 #include "target/process.h"
 
+#include <linux/types.h>
+
+#include "geckobpf_abi.h"
+
 struct frame_nodes {
 	struct frame_node *items;
 	size_t count, capacity;
@@ -153,8 +157,7 @@ uint32_t frames_epoch(const struct frames *frames)
 /* ---- locations --------------------------------------------------------------------- */
 
 /* The location whose text is in frames->label. */
-static int add_location(struct frames *frames, enum frame_category category, bool is_entry,
-			uint32_t *id)
+static int add_location(struct frames *frames, enum frame_category category, uint32_t *id)
 {
 	uint32_t text, key;
 	int err = intern_add(frames->texts, frames->label.items, frames->label.count, &text);
@@ -167,13 +170,12 @@ static int add_location(struct frames *frames, enum frame_category category, boo
 		return err;
 	if (key == frames->locations.count)
 		frames->locations.items[frames->locations.count++] =
-			(struct location){text, (uint8_t)category, is_entry};
+			(struct location){text, (uint8_t)category};
 	*id = key;
 	return 0;
 }
 
-static int label_code(struct frames *frames, const struct mapping *mapping, uint64_t address,
-		      bool *is_entry)
+static int label_code(struct frames *frames, const struct mapping *mapping, uint64_t address)
 {
 	uint64_t offset = mapping->offset + (address - mapping->start);
 	const char *path = mapping->object->path;
@@ -185,15 +187,13 @@ static int label_code(struct frames *frames, const struct mapping *mapping, uint
 		err = symbol_file_lookup(file, offset, &symbol);
 	if (err == -ENOMEM)
 		return err;
-	if (!err) {
-		*is_entry = label_is_entry(symbol.name);
+	if (!err)
 		return label_function(&frames->label, symbol.name, path);
-	}
 	frames->unnamed++;
 	return label_offset(&frames->label, path, offset);
 }
 
-static int label_user(struct frames *frames, uint64_t address, bool *is_entry)
+static int label_user(struct frames *frames, uint64_t address)
 {
 	const struct mapping *mapping =
 		address_space_find(&frames->source.process->space, address, frames->now_ns);
@@ -208,7 +208,7 @@ static int label_user(struct frames *frames, uint64_t address, bool *is_entry)
 	if (frames->source.addresses)
 		return label_address(&frames->label, address);
 	if (mapping && mapping->object->kind != OBJECT_ANONYMOUS)
-		return label_code(frames, mapping, address, is_entry);
+		return label_code(frames, mapping, address);
 	frames->unnamed++;
 	if (!mapping)
 		return label_function(&frames->label, "[unknown]", "[unmapped]");
@@ -232,13 +232,26 @@ static int label_kernel_code(struct frames *frames, uint64_t address)
 
 static int make_location(struct frames *frames, uint64_t address, bool is_kernel, uint32_t *id)
 {
-	bool is_entry = false;
-	int err = is_kernel ? label_kernel_code(frames, address)
-			    : label_user(frames, address, &is_entry);
+	enum frame_category category = is_kernel ? CATEGORY_KERNEL : CATEGORY_USER;
+	int err;
 
-	return err ? err
-		   : add_location(frames, is_kernel ? CATEGORY_KERNEL : CATEGORY_USER, is_entry,
-				  id);
+	if (is_kernel)
+		err = label_kernel_code(frames, address);
+	else
+		err = label_user(frames, address);
+	return err ? err : add_location(frames, category, id);
+}
+
+static bool is_truncated_root(const struct frame_node *node)
+{
+	return !node->is_kernel && node->prefix == STACK_NODE_NONE && node->pc < GB_STACK_END_COUNT;
+}
+
+static int locate_truncated(struct frames *frames, const struct frame_node *node, uint32_t *id)
+{
+	int err = label_truncated(&frames->label, (unsigned int)node->pc);
+
+	return err ? err : add_location(frames, CATEGORY_OTHER, id);
 }
 
 /*
@@ -268,24 +281,13 @@ int frames_locate(struct frames *frames, const struct frame_node *node, bool is_
 	uint64_t address = node->pc - (is_leaf || is_raw ? 0 : 1);
 	uint32_t number;
 
+	if (is_truncated_root(node))
+		return locate_truncated(frames, node, id);
 	if (unique_find(&cache->addresses, address, &number)) {
 		*id = cache->ids[number];
 		return 0;
 	}
 	return fill_cache(frames, cache, address, node->is_kernel, id);
-}
-
-int frames_locate_truncated(struct frames *frames, uint32_t *id)
-{
-	static const char text[] = "(truncated: no frame pointers)";
-	int err = array_reserve((void **)&frames->label.items, &frames->label.capacity,
-				sizeof(text), 1);
-
-	if (err)
-		return err;
-	frames->label.count = sizeof(text) - 1;
-	memcpy(frames->label.items, text, frames->label.count);
-	return add_location(frames, CATEGORY_OTHER, false, id);
 }
 
 size_t frames_location_count(const struct frames *frames)

@@ -8,6 +8,9 @@
  * A caller's pc is where it goes on after the call. The call itself is before that, and it may be
  * the function's last instruction: so callers are looked up at pc - 1, leaves at pc. Locations
  * are cached by address as long as the era of the address space lasts.
+ *
+ * A root whose pc is an enum gb_stack_end, which is no address, stands for what is missing of a
+ * stack that ended early.
  */
 #ifndef GECKOBPF_GECKO_FRAMES_H
 #define GECKOBPF_GECKO_FRAMES_H
@@ -47,7 +50,6 @@ struct frame_node {
 struct location {
 	uint32_t text;
 	uint8_t category; /* enum frame_category */
-	bool is_entry; /* the function is where the stacks of processes and threads start */
 };
 
 /* 0 or -ENOMEM. */
@@ -71,8 +73,6 @@ uint32_t frames_epoch(const struct frames *frames);
 
 /* The location of a node at the current time. 0 or -ENOMEM. */
 int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id);
-/* The location of the frame that stands for what is missing below a cut-off stack. 0 or -ENOMEM. */
-int frames_locate_truncated(struct frames *frames, uint32_t *id);
 
 /* Locations have dense numbers; `id` is one of them. */
 size_t frames_location_count(const struct frames *frames);

@@ -9,6 +9,10 @@
 #include "base/array.h"
 #include "gecko/number.h"
 
+#include <linux/types.h>
+
+#include "geckobpf_abi.h"
+
 void label_clear(struct label *label)
 {
 	free(label->items);
@@ -111,26 +115,27 @@ int label_address(struct label *label, uint64_t address)
 	return append(label, text, (size_t)(number_put_hex(text, address) - text));
 }
 
-bool label_is_entry(const char *name)
+const char *label_stack_end(unsigned int end)
 {
-	static const char *const exact[] = {
-		"_start",         "_start_c",     "__libc_start_call_main",
-		"clone",          "clone3",       "_clone",
-		"_clone3",        "__clone",      "__clone3",
-		"start_thread",   "thread_start", "main",
-		"_dl_start_user", "_dl_start",
+	static const char *const names[GB_STACK_END_COUNT] = {
+		[GB_STACK_FAILED] = "no registers",
+		[GB_STACK_FULL] = "more frames than there is room for",
+		[GB_STACK_NO_PROCESS] = "process not known yet",
+		[GB_STACK_NO_MAPPING] = "return address outside of all code",
+		[GB_STACK_NO_RULE] = "unwind information not supported",
+		[GB_STACK_FP_FAILED] = "neither unwind information nor frame pointer",
+		[GB_STACK_READ_FAILED] = "stack not readable",
+		[GB_STACK_NOT_MONOTONIC] = "frames out of order",
+		[GB_STACK_COMPAT32] = "32-bit process",
 	};
-	static const char *const prefixes[] = {"__libc_start_main", "runtime.goexit",
-					       "runtime.mstart", "runtime.rt0_go", "_rt0_"};
-	size_t length = strcspn(name, "@"), i;
 
-	for (i = 0; i < sizeof(exact) / sizeof(*exact); i++) {
-		if (strlen(exact[i]) == length && !memcmp(name, exact[i], length))
-			return true;
-	}
-	for (i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
-			return true;
-	}
-	return false;
+	return end < GB_STACK_END_COUNT ? names[end] : NULL;
+}
+
+int label_truncated(struct label *label, unsigned int end)
+{
+	const char *why = label_stack_end(end);
+
+	label->count = 0;
+	return finish(label, "(truncated: ", why ? why : "reason not known", ")");
 }

@@ -31,7 +31,9 @@ int label_kernel(struct label *label, const char *name, const char *module);
 int label_offset(struct label *label, const char *path, uint64_t offset);
 int label_address(struct label *label, uint64_t address);
 
-/* Whether a function is where the stacks of processes and threads start. */
-bool label_is_entry(const char *name);
+/* The root of a stack that ended early: "(truncated: reason)". `end`: enum gb_stack_end. */
+int label_truncated(struct label *label, unsigned int end);
+/* The reason in words; NULL: not an early end. */
+const char *label_stack_end(unsigned int end);
 
 #endif

@@ -71,7 +71,6 @@ static int open_writer(struct process_writer *writer, struct profile_pass *pass,
 		.start_ns = input->facts->start_ns,
 		.end_ns = input->facts->end_ns,
 		.interval_ns = input->facts->interval_ns,
-		.marks_truncated = input->symbolizer,
 	};
 	return err;
 }
@@ -113,6 +112,8 @@ static int on_sample(void *context, const struct sample_view *sample)
 		return err;
 	frames_seek(writer->frames, sample->time_ns);
 	writer->sample_count++;
+	if (sample->user_end < GB_STACK_END_COUNT)
+		writer->pass->summary.stack_ends[sample->user_end]++;
 	return thread_stream_sample(writer->streams[sample->thread], sample);
 }
 
@@ -140,27 +141,18 @@ static int count_self(struct process_writer *writer, const struct thread_stream 
 	const char *name = frames_text(writer->frames, text, &length);
 
 	return tally_add(writer->pass->tally, name, length,
-			 stream->notes.items[stack].self_samples);
+			 stream->self_samples.items[stack]);
 }
 
-/* Which stacks are complete is only known where functions have names. */
 static int count_thread(struct process_writer *writer, const struct thread_stream *stream)
 {
 	struct profile_summary *summary = &writer->pass->summary;
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < stream->notes.count && !err; i++) {
-		const struct stack_note *note = &stream->notes.items[i];
-
-		if (!note->self_samples)
-			continue;
-		if (note->has_user && writer->source.marks_truncated)
-			summary->user_stacks += note->self_samples;
-		if (note->has_user && note->is_complete)
-			summary->complete_stacks += note->self_samples;
-		err = count_self(writer, stream, i);
-	}
+	for (i = 0; i < stream->self_samples.count && !err; i++)
+		if (stream->self_samples.items[i])
+			err = count_self(writer, stream, i);
 	summary->samples += stream->sample_count;
 	summary->threads += stream->sample_count > 0;
 	writer->pass->clamped_count += stream->clamped_count;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "gecko/json.h"
+#include "gecko/label.h"
 #include "gecko/libs.h"
 #include "gecko/meta.h"
 #include "gecko/output.h"
@@ -97,6 +98,21 @@ static int write_processes(struct profile_pass *pass)
 	return err;
 }
 
+/* How user stacks ended, by reason. */
+static void write_stack_ends(struct json *json, const uint64_t *ends)
+{
+	unsigned int end;
+
+	json_key(json, "user_stacks");
+	json_object_begin(json);
+	json_key_u64(json, "complete", ends[GB_STACK_COMPLETE]);
+	json_key_u64(json, "none, the thread exits or execs", ends[GB_STACK_NO_MEMORY]);
+	for (end = 0; end < GB_STACK_END_COUNT; end++)
+		if (label_stack_end(end))
+			json_key_u64(json, label_stack_end(end), ends[end]);
+	json_object_end(json);
+}
+
 static void write_log(const struct profile_pass *pass)
 {
 	const struct profile_facts *facts = pass->input->facts;
@@ -113,6 +129,7 @@ static void write_log(const struct profile_pass *pass)
 		json_key_u64(json, facts->log[i].name, facts->log[i].value);
 	json_key_u64(json, "rows_out_of_order", pass->clamped_count);
 	json_key_u64(json, "bytes_spilled", spool_pool_spilled(pass->pool));
+	write_stack_ends(json, pass->summary.stack_ends);
 	json_object_end(json);
 	json_object_end(json);
 }

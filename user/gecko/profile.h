@@ -17,6 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/types.h>
+
+#include "geckobpf_abi.h"
+
 struct kernel_symbols;
 struct output;
 struct processes;
@@ -70,8 +74,7 @@ struct profile_summary {
 	uint64_t samples; /* rows with a stack */
 	uint64_t threads; /* threads with at least one sample */
 	uint64_t processes;
-	uint64_t user_stacks; /* samples that have a user stack; 0 without a symbolizer */
-	uint64_t complete_stacks; /* of these, those that start at a known entry of a thread */
+	uint64_t stack_ends[GB_STACK_END_COUNT]; /* samples by how their user stack ended */
 	uint64_t unsymbolized; /* distinct addresses without a name */
 	struct profile_function *top; /* the hottest functions by self samples, hottest first */
 	size_t top_count;

@@ -100,43 +100,22 @@ int thread_stream_finish(struct thread_stream *stream)
 
 /* ---- stacks -------------------------------------------------------------------------- */
 
-/* The stack of `location` called by `prefix`; `note` is for a new one. */
-static int add_stack(struct thread_stream *stream, uint32_t prefix, uint32_t location,
-		     const struct stack_note *note, uint32_t *stack)
+/* The stack of `location` called by `prefix`. */
+static int add_stack(struct thread_stream *stream, uint32_t prefix, uint32_t location, uint32_t *stack)
 {
+	struct stack_counts *counts = &stream->self_samples;
 	uint32_t frame;
 	int err = unique_add(&stream->frames, location, &frame);
 
 	if (!err)
-		err = ARRAY_ROOM(&stream->notes);
+		err = ARRAY_ROOM(counts);
 	if (!err)
 		err = unique_add(&stream->stacks, (uint64_t)prefix << 32 | frame, stack);
 	if (err)
 		return err;
-	if (*stack == stream->notes.count)
-		stream->notes.items[stream->notes.count++] = *note;
+	if (*stack == counts->count)
+		counts->items[counts->count++] = 0;
 	return 0;
-}
-
-/* What is known of a stack that starts with this root; *prefix is what the root hangs on. */
-static int start_stack(struct thread_stream *stream, bool is_kernel, uint32_t location,
-		       struct stack_note *note, uint32_t *prefix)
-{
-	struct frames *frames = stream->source.frames;
-	const struct stack_note none = {0};
-	uint32_t truncated;
-	int err;
-
-	*prefix = UNIQUE_NONE;
-	*note = none;
-	if (is_kernel)
-		return 0;
-	note->has_user = true;
-	note->is_complete = frames_location(frames, location)->is_entry;
-	if (note->is_complete || !stream->source.marks_truncated)
-		return 0;
-	err = frames_locate_truncated(frames, &truncated);
-	return err ? err : add_stack(stream, UNIQUE_NONE, truncated, &none, prefix);
 }
 
 /*
@@ -147,17 +126,11 @@ static int add_node(struct thread_stream *stream, uint32_t number, bool is_leaf,
 {
 	struct frames *frames = stream->source.frames;
 	const struct frame_node *node = frames_node(frames, number);
-	struct stack_note note = {0};
 	uint32_t location;
 	int err = frames_locate(frames, node, is_leaf, &location);
 
-	if (!err && *stack == UNIQUE_NONE)
-		err = start_stack(stream, node->is_kernel, location, &note, stack);
-	else if (!err)
-		note = stream->notes.items[*stack];
-	note.self_samples = 0;
 	if (!err)
-		err = add_stack(stream, *stack, location, &note, stack);
+		err = add_stack(stream, *stack, location, stack);
 	return err ? err : stack_map_put(&stream->map, number, is_leaf, *stack);
 }
 
@@ -223,7 +196,7 @@ int thread_stream_sample(struct thread_stream *stream, const struct sample_view 
 			err = make_stack(stream, sample->stack, &stack);
 		if (err)
 			return err;
-		stream->notes.items[stack].self_samples++;
+		stream->self_samples.items[stack]++;
 		stream->sample_count++;
 	}
 	err = put_gap(stream, sample);
@@ -262,7 +235,7 @@ void thread_stream_close(struct thread_stream *stream)
 	unique_clear(&stream->frames);
 	unique_clear(&stream->stacks);
 	stack_map_clear(&stream->map);
-	free(stream->notes.items);
+	free(stream->self_samples.items);
 	free(stream->pending.items);
 	free(stream);
 }

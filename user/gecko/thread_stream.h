@@ -33,19 +33,11 @@ struct thread_stream_source {
 	struct frames *frames;
 	struct spool_pool *pool;
 	uint64_t start_ns, end_ns, interval_ns;
-	/* A stack that does not start at a known entry gets a root that says so. */
-	bool marks_truncated;
 };
 
-/* What is known of a stack besides its frame and prefix. */
-struct stack_note {
-	uint64_t self_samples;
-	bool has_user;
-	bool is_complete;
-};
-
-struct stack_notes {
-	struct stack_note *items;
+/* Samples whose leaf each stack is. */
+struct stack_counts {
+	uint64_t *items;
 	size_t count, capacity;
 };
 
@@ -56,7 +48,7 @@ struct thread_stream {
 	struct spool *rows; /* "[...],[...]" */
 	struct unique_table frames; /* keys: locations */
 	struct unique_table stacks; /* keys: prefix << 32 | frame; prefix UNIQUE_NONE: a root */
-	struct stack_notes notes; /* by stack */
+	struct stack_counts self_samples; /* by stack */
 	struct stack_map map;
 	struct {
 		uint32_t *items; /* nodes on the way to the root, times two, plus one for a leaf */

@@ -122,6 +122,23 @@ static enum object_kind kind_of(const char *path)
 }
 
 /*
+ * Whether what was opened is a regular file, and the one that was seen: by now another may have its name, or its place in the
+ * address space. That can be told where the build id is known.
+ */
+static bool is_seen_file(const struct object_sighting *sighting, int fd)
+{
+	struct build_id found = {0};
+	struct stat stat;
+
+	if (fstat(fd, &stat) || !S_ISREG(stat.st_mode))
+		return false;
+	if (!sighting->build_id || !sighting->build_id->size)
+		return true;
+	(void)build_id_read(fd, &found);
+	return build_id_equal(sighting->build_id, &found);
+}
+
+/*
  * Through /proc/PID/map_files the very file, whatever became of its name; through /proc/PID/root the name as the
  * process sees it; else the name as we see it, for a process that is gone. Only regular files: opening a
  * device can have effects.
@@ -130,7 +147,6 @@ static int open_mapped_file(const struct object_sighting *sighting)
 {
 	char by_range[64], by_root[4200];
 	const char *const attempts[] = {by_range, by_root, sighting->path};
-	struct stat stat;
 	size_t i;
 
 	snprintf(by_range, sizeof(by_range), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
@@ -139,7 +155,7 @@ static int open_mapped_file(const struct object_sighting *sighting)
 	for (i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
 		int fd = open(attempts[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-		if (fd >= 0 && !fstat(fd, &stat) && S_ISREG(stat.st_mode))
+		if (fd >= 0 && is_seen_file(sighting, fd))
 			return fd;
 		fd_close(&fd);
 	}
@@ -182,8 +198,6 @@ static int make_object(struct objects *objects, const struct object_sighting *si
 static void learn_from_file(struct objects *objects, struct object *object,
 			    const struct object_sighting *sighting)
 {
-	struct build_id found = {0};
-
 	if (sighting->build_id && sighting->build_id->size)
 		object->build_id = *sighting->build_id;
 	if (object->kind != OBJECT_FILE)
@@ -191,11 +205,9 @@ static void learn_from_file(struct objects *objects, struct object *object,
 	object->fd = open_mapped_file(sighting);
 	if (object->fd < 0)
 		return;
-	(void)build_id_read(object->fd, &found);
 	if (!object->build_id.size)
-		object->build_id = found;
-	/* By its name, what was mapped can be confused with a file that replaced it, or with the host's own. */
-	if (!build_id_equal(&object->build_id, &found) || objects->count >= objects->descriptor_budget)
+		(void)build_id_read(object->fd, &object->build_id);
+	if (objects->count >= objects->descriptor_budget)
 		fd_close(&object->fd);
 }
 

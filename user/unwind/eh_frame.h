@@ -36,6 +36,7 @@ struct fde {
 	uint32_t cie; /* index */
 	uint32_t program, program_bytes;
 	bool is_signal; /* for others to set: the code that a signal handler returns to */
+	bool is_outermost; /* for others to set: nothing called it, whatever it says */
 };
 
 struct eh_frame {

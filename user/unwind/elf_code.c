@@ -28,12 +28,12 @@ int elf_code_read(const struct elf_code *code, uint64_t offset, void *data, size
 	return 0;
 }
 
-static const struct elf_segment *segment_at(const struct elf_code *code, uint64_t address)
+static const struct unwind_segment *segment_at(const struct elf_code *code, uint64_t address)
 {
 	size_t i;
 
 	for (i = 0; i < code->segment_count; i++) {
-		const struct elf_segment *segment = &code->segments[i];
+		const struct unwind_segment *segment = &code->segments[i];
 
 		if (address >= segment->address && address - segment->address < segment->bytes)
 			return segment;
@@ -43,7 +43,7 @@ static const struct elf_segment *segment_at(const struct elf_code *code, uint64_
 
 size_t elf_code_peek(const struct elf_code *code, uint64_t address, void *data, size_t size)
 {
-	const struct elf_segment *segment = segment_at(code, address);
+	const struct unwind_segment *segment = segment_at(code, address);
 	uint64_t skip;
 
 	if (!segment)
@@ -93,7 +93,10 @@ static int read_elf_header(const struct elf_code *code, Elf64_Ehdr *header)
 
 static int add_segment(struct elf_code *code, const Elf64_Phdr *header)
 {
-	struct elf_segment segment = {header->p_vaddr, header->p_offset, header->p_filesz};
+	struct unwind_segment segment = {.address = header->p_vaddr,
+					 .offset = header->p_offset,
+					 .bytes = header->p_filesz,
+					 .is_code = header->p_flags & PF_X};
 	int err;
 
 	if (segment.offset >= code->size || !segment.bytes)
@@ -111,7 +114,7 @@ static int add_segment(struct elf_code *code, const Elf64_Phdr *header)
 }
 
 /* The text grows by the pages of `segment`. */
-static void span_text(struct elf_code *code, const struct elf_segment *segment)
+static void span_text(struct elf_code *code, const struct unwind_segment *segment)
 {
 	uint64_t first = segment->address >> UNWIND_PAGE_BITS;
 	uint64_t end = ((segment->address + segment->bytes - 1) >> UNWIND_PAGE_BITS) + 1;
@@ -276,7 +279,7 @@ static int find_by_section(struct elf_code *code, const Elf64_Ehdr *header)
  */
 static void find_by_header(struct elf_code *code)
 {
-	const struct elf_segment *segment;
+	const struct unwind_segment *segment;
 	struct pointer_base base;
 	struct cursor cursor;
 	uint8_t bytes[16];

@@ -14,13 +14,6 @@
 
 #include "unwind/table.h"
 
-/* A part of the file that the kernel maps. */
-struct elf_segment {
-	uint64_t address;
-	uint64_t offset;
-	uint64_t bytes; /* those that are in the file */
-};
-
 /* Where .eh_frame is; bytes == 0: there is none. */
 struct elf_eh_frame {
 	uint64_t address;
@@ -32,7 +25,7 @@ struct elf_eh_frame {
 struct elf_code {
 	const struct unwind_source *source; /* borrowed */
 	uint64_t size; /* of the file */
-	struct elf_segment *segments;
+	struct unwind_segment *segments;
 	size_t segment_count, segment_capacity;
 	uint64_t first_page, page_count; /* that executable segments span */
 	uint64_t code_start,

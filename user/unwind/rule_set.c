@@ -87,8 +87,7 @@ static struct gb_unwind_rule rule_of(const struct cfa_state *state)
 
 	if (HOW_RA(state->how) == RA_IS_UNDEFINED)
 		return (struct gb_unwind_rule){.cfa = GB_CFA_END};
-	if (!rule_cfa(state, &rule) || !rule_fp(state, &rule) || !rule_ra(state, &rule) ||
-	    state->rbx_off == RBX_STRANGE)
+	if (!rule_cfa(state, &rule) || !rule_fp(state, &rule) || !rule_ra(state, &rule))
 		return (struct gb_unwind_rule){.cfa = GB_CFA_INVALID};
 	return rule;
 }

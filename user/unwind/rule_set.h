@@ -64,7 +64,7 @@ enum ra_is {
 #define HOW_WITH_FP(how, is) (((how)&0xff00ffff) | (uint32_t)(is) << 16)
 #define HOW_WITH_RA(how, is) (((how)&0x00ffffff) | (uint32_t)(is) << 24)
 
-#define RBX_STRANGE INT16_MIN /* rbx_off of a register RBX that cannot be found again */
+#define RBX_STRANGE GB_RBX_LOST /* rbx_off of a register RBX that cannot be found again */
 
 /* What is not used is 0, so that equal states are equal bytes. */
 struct cfa_state {

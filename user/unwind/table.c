@@ -10,6 +10,7 @@
  */
 #include "unwind/table.h"
 #include "unwind/cfa_program.h"
+#include "unwind/context_code.h"
 #include "unwind/elf_code.h"
 #include "unwind/fde_order.h"
 #include "unwind/row_builder.h"
@@ -31,7 +32,7 @@ struct compiler {
 	struct row_builder builder;
 	struct signal_code_search search;
 	uint32_t covered; /* the text up to here has rows */
-	uint64_t signal_rows;
+	uint64_t special_rows;
 };
 
 static uint64_t text_bytes(const struct compiler *compiler)
@@ -66,7 +67,8 @@ static int add_gap(struct compiler *compiler, uint64_t end)
 	return 0;
 }
 
-static int add_signal(struct compiler *compiler, const struct fde *fde)
+/* A function that one rule describes from its first byte to its last. */
+static int add_special(struct compiler *compiler, const struct fde *fde, uint32_t rule)
 {
 	int err = add_gap(compiler, fde->start);
 
@@ -74,8 +76,8 @@ static int add_signal(struct compiler *compiler, const struct fde *fde)
 		err = row_builder_reserve(&compiler->builder, 1, fde->start);
 	if (err)
 		return err;
-	row_builder_add(&compiler->builder, fde->start, RULE_SIGNAL);
-	compiler->signal_rows++;
+	row_builder_add(&compiler->builder, fde->start, rule);
+	compiler->special_rows++;
 	return 0;
 }
 
@@ -99,8 +101,8 @@ static int add_function(struct compiler *compiler, const struct fde *fde, uint32
 {
 	int err;
 
-	if (fde->is_signal) {
-		err = add_signal(compiler, fde);
+	if (fde->is_signal || fde->is_outermost) {
+		err = add_special(compiler, fde, fde->is_signal ? RULE_SIGNAL : RULE_END);
 	} else {
 		err = cfa_machine_run(&compiler->machine, fde);
 		if (err || !compiler->machine.row_count)
@@ -158,7 +160,7 @@ static int build(struct compiler *compiler, bool tracks_rbx)
 
 	close_build(compiler);
 	compiler->covered = 0;
-	compiler->signal_rows = 0;
+	compiler->special_rows = 0;
 	compiler->search =
 		(struct signal_code_search){&compiler->code, compiler->frame.text, SEARCH_BYTES};
 	err = rule_set_open(&compiler->rules);
@@ -197,6 +199,8 @@ static int scan(struct compiler *compiler)
 	err = eh_frame_scan(frame);
 	if (!err)
 		signal_code_mark(frame, &compiler->code);
+	if (!err)
+		context_code_mark(frame, &compiler->code);
 	return err;
 }
 
@@ -204,7 +208,7 @@ static struct unwind_table_stats stats_of(const struct compiler *compiler)
 {
 	return (struct unwind_table_stats){
 		.fdes = compiler->frame.seen,
-		.rows_in = compiler->machine.rows_in + compiler->signal_rows,
+		.rows_in = compiler->machine.rows_in + compiler->special_rows,
 		.unsupported = compiler->machine.unsupported,
 		.dense_pages = compiler->builder.dense_pages,
 		.bad_fdes = compiler->frame.bad + compiler->machine.bad,
@@ -232,11 +236,14 @@ static int take(struct compiler *compiler, struct unwind_table **out)
 		.pages = compiler->builder.pages,
 		.rows = compiler->builder.rows,
 		.rules = rules,
+		.segments = compiler->code.segments,
+		.segment_count = (uint32_t)compiler->code.segment_count,
 		.tracks_rbx = compiler->machine.tracks_rbx,
 		.has_no_eh_frame = !compiler->code.eh_frame.bytes,
 		.stats = stats_of(compiler),
 	};
 	compiler->rules.rules = NULL;
+	compiler->code.segments = NULL;
 	compiler->builder.pages = NULL;
 	compiler->builder.rows = NULL;
 	*out = table;
@@ -279,6 +286,7 @@ void unwind_table_close(struct unwind_table *table)
 	free(table->pages);
 	free(table->rows);
 	free(table->rules);
+	free(table->segments);
 	free(table);
 }
 

@@ -29,6 +29,14 @@ struct unwind_page {
 	uint32_t count; /* 1 to UNWIND_MAX_ROWS_PER_PAGE */
 };
 
+/* A part of the file that is mapped (a PT_LOAD). */
+struct unwind_segment {
+	uint64_t address; /* virtual */
+	uint64_t offset; /* in the file */
+	uint64_t bytes; /* those that are in the file */
+	bool is_code; /* it is mapped executable */
+};
+
 /* What the compiler met; for tests, the log and the profilingLog. */
 struct unwind_table_stats {
 	uint64_t fdes; /* function descriptions read */
@@ -46,6 +54,8 @@ struct unwind_table {
 	struct unwind_page *pages;
 	uint32_t *rows; /* rule numbers are indexes into rules[] */
 	struct gb_unwind_rule *rules; /* distinct */
+	uint32_t segment_count;
+	struct unwind_segment *segments;
 	bool tracks_rbx; /* rbx_off of all rules is filled in: some rule's CFA needs rbx */
 	bool has_no_eh_frame; /* there is none: everything is GB_CFA_FRAME_POINTER (Go, some assembler) */
 	struct unwind_table_stats stats;

@@ -76,3 +76,19 @@ bool machine_sigreturn_size(uint64_t size)
 	return size == sizeof(mov_rax) + sizeof(sigreturn_tail) ||
 	       size == sizeof(mov_eax) + sizeof(sigreturn_tail);
 }
+
+/*
+ *   [f3 0f 1e fa]   48 89 dc   ...   48 8b 3c 24   48 85 ff      [endbr64;] mov %rbx, %rsp; ... mov (%rsp), %rdi; test %rdi, %rdi
+ */
+bool machine_is_start_context(const uint8_t *code, size_t size)
+{
+	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, head[] = {0x48, 0x89, 0xdc};
+	static const uint8_t rest[] = {0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff};
+
+	if (size > sizeof(endbr) && !memcmp(code, endbr, sizeof(endbr))) {
+		code += sizeof(endbr);
+		size -= sizeof(endbr);
+	}
+	return size > sizeof(head) && !memcmp(code, head, sizeof(head)) &&
+	       memmem(code, size, rest, sizeof(rest));
+}

@@ -42,4 +42,12 @@ bool machine_find_sigreturn(const uint8_t *code, size_t size, size_t *at, size_t
 #define MACHINE_SIGRETURN_MAX_BYTES 9
 bool machine_sigreturn_size(uint64_t size);
 
+/*
+ * Whether it is what a function run by makecontext(3) returns to: it takes RSP from RBX, and looks for a context to
+ * go on with on top of the stack.
+ */
+#define MACHINE_START_CONTEXT_MIN_BYTES 16
+#define MACHINE_START_CONTEXT_MAX_BYTES 96
+bool machine_is_start_context(const uint8_t *code, size_t size);
+
 #endif

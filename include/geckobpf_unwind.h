@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * geckobpf_unwind.h - the unwinder: from the registers of a thread to its stack, by tables (x86-64).
+ *
+ * One step finds the rule for the frame's code address and applies it; that is all the logic there is. The includer says where
+ * tables and memory are, so that the same code runs in the kernel (bpf/unwind.bpf.h), on stack copies in user space, and in
+ * tests:
+ *
+ *   gb_find_mapping(u, pc, &mapping)  -> 0: found; 1: there is none; 2: the process is not known
+ *   gb_find_rule(u, &mapping, vaddr, &rule)  -> 0, or non-zero: the file has none for this address
+ *   gb_read_user(u, address, to, bytes)  -> 0, or non-zero: not readable
+ *   gb_cache_slot(u, pc)  -> where the rule found for `pc` is kept from sample to sample
+ *
+ * Written for the verifier: state lives in a struct that the includer keeps in a map, indexes are masked, there are no loops.
+ */
+#ifndef GECKOBPF_UNWIND_H
+#define GECKOBPF_UNWIND_H
+
+#include "geckobpf_abi.h"
+
+#define GB_WINDOW_WORDS 32 /* of the stack are read at a time: a read of some hundred bytes costs hardly more than one of 8 */
+#define GB_WINDOW_BYTES (GB_WINDOW_WORDS * 8)
+#define GB_WINDOW_BACK 48 /* it starts so far below: RBP and others are saved below the return address */
+#define GB_MAX_FP_FRAME_BYTES (1 << 20) /* a frame pointer that points further than this is garbage */
+#define GB_ADDRESS_BITS 48
+#define GB_SIGNAL_REGISTERS_AT 40 /* offset of struct sigcontext in struct ucontext */
+
+struct gb_unwind {
+	__u64 regs[GB_REG_COUNT]; /* of the frame at hand */
+	__u32 known; /* bit per register whose value in this frame is known; RIP, RSP and RBP always are */
+	__u32 count; /* words written to `words` */
+	__u32 frames; /* frames written */
+	__u32 max_words;
+	__u8 end; /* enum gb_stack_end once the walk is over */
+	__u8 is_return_address; /* RIP points behind a call: look up the byte before */
+	__u8 from_frame_pointer; /* the frame was found by a guess, so its RIP must be checked */
+	__u8 pad;
+	__u32 flags; /* enum gb_mapping_flag, of the frame at hand */
+	__u32 generation; /* of the process's mappings */
+	__u32 pad2;
+	struct gb_mapping mapping; /* looked up last: most frames stay in it */
+	__u64 window_at; /* address of window[0]; 0: empty */
+	__u64 window[GB_WINDOW_WORDS];
+};
+
+/* What was found for an address. A stack is mostly the one before, and tables are spread over far more memory. */
+struct gb_cached_rule {
+	__u64 pc;
+	__u32 generation; /* 0: empty */
+	__u32 flags;
+	struct gb_unwind_rule rule;
+};
+
+static GB_INLINE int gb_find_mapping(struct gb_unwind *u, __u64 pc, struct gb_mapping *mapping);
+static GB_INLINE int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *mapping, __u64 vaddr,
+				  struct gb_unwind_rule *rule);
+static GB_INLINE int gb_read_user(struct gb_unwind *u, __u64 address, void *to, __u32 bytes);
+/* The one place where what was found for `pc` is kept, or NULL. */
+static GB_INLINE struct gb_cached_rule *gb_cache_slot(struct gb_unwind *u, __u64 pc);
+/* Appends to the words of the sample; the includer bounds `index`. */
+static GB_INLINE void gb_put_word(struct gb_unwind *u, __u32 index, __u64 word);
+
+static GB_INLINE int gb_stop(struct gb_unwind *u, __u8 end)
+{
+	u->end = end;
+	return 1;
+}
+
+static GB_INLINE int gb_read_word(struct gb_unwind *u, __u64 address, __u64 *word)
+{
+	__u64 offset = address - u->window_at;
+
+	if (address & 7)
+		return gb_read_user(u, address, word, sizeof(*word));
+	if (!u->window_at || offset > GB_WINDOW_BYTES - 8) {
+		u->window_at = address - GB_WINDOW_BACK;
+		offset = GB_WINDOW_BACK;
+		if (gb_read_user(u, u->window_at, u->window, GB_WINDOW_BYTES)) {
+			u->window_at = 0; /* the window reaches past the end of the stack */
+			return gb_read_user(u, address, word, sizeof(*word));
+		}
+	}
+	offset >>= 3;
+	gb_opaque(offset);
+	*word = u->window[offset & (GB_WINDOW_WORDS - 1)];
+	return 0;
+}
+
+/* Writes the frame at hand, whose CFA is `cfa`: see struct gb_sample. */
+static GB_INLINE int gb_put_frame(struct gb_unwind *u, __u64 cfa)
+{
+	__u64 pc = u->regs[GB_REG_RIP] & ((1ULL << GB_ADDRESS_BITS) - 1);
+	__u64 words = (cfa - u->regs[GB_REG_RSP]) >> 3;
+	int is_far = cfa < u->regs[GB_REG_RSP] || words >= GB_FRAME_FAR;
+
+	if (u->count + 2 > u->max_words)
+		return gb_stop(u, GB_STACK_FULL);
+	if (is_far)
+		words = GB_FRAME_FAR;
+	gb_put_word(u, u->count++, pc | words << GB_ADDRESS_BITS);
+	if (is_far)
+		gb_put_word(u, u->count++, cfa);
+	u->frames++;
+	return 0;
+}
+
+static GB_INLINE int gb_apply_signal(struct gb_unwind *u)
+{
+	__u64 at = u->regs[GB_REG_RSP] + GB_SIGNAL_REGISTERS_AT, sp = u->regs[GB_REG_RSP];
+	__u64 pc = u->regs[GB_REG_RIP];
+	__u64 next_sp = 0;
+	int err = gb_read_word(u, at + GB_REG_RSP * 8, &next_sp);
+
+	/* The frame is written before the registers are replaced; its CFA is the RSP that was interrupted. */
+	if (gb_put_frame(u, err ? sp + 8 : next_sp))
+		return 1;
+	if (err || gb_read_user(u, at, u->regs, sizeof(u->regs))) {
+		u->regs[GB_REG_RSP] = sp;
+		u->regs[GB_REG_RIP] = pc;
+		return gb_stop(u, GB_STACK_READ_FAILED);
+	}
+	u->known = ~0U;
+	u->is_return_address = 0; /* interrupted, not calling */
+	u->from_frame_pointer = 0;
+	return 0;
+}
+
+/* What all frames but signal frames end with: the caller's registers. */
+static GB_INLINE int gb_return_to(struct gb_unwind *u, __u64 cfa, __u64 pc, __u64 bp)
+{
+	if (pc >> GB_ADDRESS_BITS)
+		return gb_stop(u, u->from_frame_pointer ? GB_STACK_FP_FAILED : GB_STACK_NO_MAPPING);
+	u->regs[GB_REG_RIP] = pc;
+	u->regs[GB_REG_RSP] = cfa;
+	u->regs[GB_REG_RBP] = bp;
+	u->is_return_address = 1;
+	return pc ? 0 : gb_stop(u, GB_STACK_COMPLETE);
+}
+
+static GB_INLINE int gb_apply_frame_pointer(struct gb_unwind *u)
+{
+	__u64 bp = u->regs[GB_REG_RBP], sp = u->regs[GB_REG_RSP], pc, next_bp;
+
+	if (!bp) { /* the ABI's mark of the outermost frame */
+		if (gb_put_frame(u, sp + 8))
+			return 1;
+		return gb_stop(u, GB_STACK_COMPLETE);
+	}
+	if (bp < sp || bp - sp > GB_MAX_FP_FRAME_BYTES || bp & 7 || gb_read_word(u, bp, &next_bp) ||
+	    gb_read_word(u, bp + 8, &pc)) {
+		if (gb_put_frame(u, sp + 8))
+			return 1;
+		return gb_stop(u, GB_STACK_FP_FAILED);
+	}
+	if (gb_put_frame(u, bp + 16))
+		return 1;
+	u->known = 0;
+	u->from_frame_pointer = 1;
+	return gb_return_to(u, bp + 16, pc, next_bp);
+}
+
+static GB_INLINE int gb_is_known(const struct gb_unwind *u, __u32 reg)
+{
+	return u->known >> reg & 1 || reg == GB_REG_RBP || reg == GB_REG_RSP;
+}
+
+/* The CFA by `rule`. 0, or non-zero with u->end set. */
+static GB_INLINE int gb_cfa(struct gb_unwind *u, const struct gb_unwind_rule *rule, __u64 *cfa)
+{
+	__u64 sp = u->regs[GB_REG_RSP], bp = u->regs[GB_REG_RBP], slot = u->regs[GB_REG_RIP] & 15;
+	__u32 reg = rule->reg & 15;
+
+	switch (rule->cfa) {
+	case GB_CFA_RSP:
+		*cfa = sp + (__s64)rule->cfa_off;
+		return 0;
+	case GB_CFA_RBP:
+		*cfa = bp + (__s64)rule->cfa_off;
+		return 0;
+	case GB_CFA_PLT11:
+		*cfa = sp + 8 + (slot >= 11 ? 8 : 0);
+		return 0;
+	case GB_CFA_PLT10:
+		*cfa = sp + 8 + (slot >= 10 ? 8 : 0);
+		return 0;
+	case GB_CFA_RBP_DEREF:
+	case GB_CFA_RSP_DEREF:
+		if (gb_read_word(u, (rule->cfa == GB_CFA_RBP_DEREF ? bp : sp) + (__s64)rule->cfa_off, cfa))
+			return gb_stop(u, GB_STACK_READ_FAILED);
+		*cfa += (__s64)rule->cfa_add;
+		return 0;
+	case GB_CFA_REG:
+		if (!gb_is_known(u, reg))
+			return gb_stop(u, GB_STACK_NO_RULE);
+		*cfa = u->regs[reg] + (__s64)rule->cfa_off;
+		return 0;
+	default:
+		return gb_stop(u, GB_STACK_NO_RULE);
+	}
+}
+
+static GB_INLINE int gb_caller_rbp(struct gb_unwind *u, const struct gb_unwind_rule *rule, __u64 cfa,
+				   __u64 *bp)
+{
+	switch (rule->fp) {
+	case GB_FP_CFA:
+		return gb_read_word(u, cfa + (__s64)rule->fp_off, bp);
+	case GB_FP_RBP:
+		return gb_read_word(u, u->regs[GB_REG_RBP] + (__s64)rule->fp_off, bp);
+	case GB_FP_UNDEFINED:
+		*bp = 0;
+		return 0;
+	default:
+		*bp = u->regs[GB_REG_RBP];
+		return 0;
+	}
+}
+
+/* Follows RBX where the file says where it is; elsewhere it is lost with all registers but the three. */
+static GB_INLINE void gb_caller_rbx(struct gb_unwind *u, const struct gb_unwind_rule *rule, __u64 cfa)
+{
+	__u32 is_known = u->known >> GB_REG_RBX & 1;
+
+	u->known = 0;
+	if (!(u->flags & GB_MAPPING_TRACKS_RBX))
+		return;
+	if (rule->rbx_off == GB_RBX_LOST)
+		is_known = 0;
+	else if (rule->rbx_off)
+		is_known = !gb_read_word(u, cfa + (__s64)rule->rbx_off, &u->regs[GB_REG_RBX]);
+	u->known = is_known << GB_REG_RBX;
+}
+
+static GB_INLINE int gb_apply_rule(struct gb_unwind *u, const struct gb_unwind_rule *rule)
+{
+	__u64 sp = u->regs[GB_REG_RSP], cfa = 0, bp = 0, pc = 0;
+	__u32 ra_reg = rule->reg >> 4;
+
+	/* Without a return address on the stack, as in vfork, a frame may be empty. */
+	if (gb_cfa(u, rule, &cfa) || cfa < sp || (cfa == sp && rule->ra == GB_RA_CFA)) {
+		__u8 end = u->end ? u->end : GB_STACK_NOT_MONOTONIC;
+
+		u->end = 0;
+		return gb_put_frame(u, sp + 8) ? 1 : gb_stop(u, end);
+	}
+	if (gb_put_frame(u, cfa))
+		return 1;
+	if (rule->ra == GB_RA_REG) {
+		if (!gb_is_known(u, ra_reg))
+			return gb_stop(u, GB_STACK_NO_RULE);
+		pc = u->regs[ra_reg];
+	} else if (gb_read_word(u, cfa - 8, &pc)) {
+		return gb_stop(u, GB_STACK_READ_FAILED);
+	}
+	if (gb_caller_rbp(u, rule, cfa, &bp))
+		return gb_stop(u, GB_STACK_READ_FAILED);
+	gb_caller_rbx(u, rule, cfa);
+	u->from_frame_pointer = 0;
+	return gb_return_to(u, cfa, pc, bp);
+}
+
+/* The address has no mapping: what the frame before led to was garbage if it was a guess, else it is shown as it is. */
+static GB_INLINE int gb_stop_unmapped(struct gb_unwind *u, int why)
+{
+	if (u->from_frame_pointer)
+		return gb_stop(u, GB_STACK_FP_FAILED);
+	if (gb_put_frame(u, u->regs[GB_REG_RSP] + 8))
+		return 1;
+	return gb_stop(u, why == 2 ? GB_STACK_NO_PROCESS : GB_STACK_NO_MAPPING);
+}
+
+/* Finds the rule for `pc` by mapping and tables, into `slot`. 0, or as gb_find_mapping(). */
+static GB_INLINE int gb_look_up(struct gb_unwind *u, __u64 pc, struct gb_cached_rule *slot)
+{
+	int why;
+
+	if (pc < u->mapping.begin || pc >= u->mapping.end) {
+		why = gb_find_mapping(u, pc, &u->mapping);
+		if (why)
+			return why;
+	}
+	slot->generation = 0; /* half-filled is empty */
+	if (u->mapping.flags & GB_MAPPING_NO_TABLE ||
+	    gb_find_rule(u, &u->mapping, pc - u->mapping.bias, &slot->rule))
+		slot->rule.cfa = GB_CFA_FRAME_POINTER;
+	slot->pc = pc;
+	slot->flags = u->mapping.flags;
+	slot->generation = u->generation;
+	return 0;
+}
+
+/* One frame. 0: go on; 1: the walk is over, u->end says why. */
+static GB_INLINE int gb_unwind_step(struct gb_unwind *u)
+{
+	__u64 pc = u->regs[GB_REG_RIP] - u->is_return_address;
+	struct gb_cached_rule *slot = gb_cache_slot(u, pc);
+	struct gb_unwind_rule rule;
+	int why;
+
+	if (!slot)
+		return gb_stop(u, GB_STACK_FAILED);
+	if (slot->pc != pc || slot->generation != u->generation) {
+		why = gb_look_up(u, pc, slot);
+		if (why)
+			return gb_stop_unmapped(u, why);
+	}
+	u->flags = slot->flags;
+	rule = slot->rule;
+	switch (rule.cfa) {
+	case GB_CFA_FRAME_POINTER:
+		return gb_apply_frame_pointer(u);
+	case GB_CFA_SIGNAL:
+		return gb_apply_signal(u);
+	case GB_CFA_END:
+		return gb_put_frame(u, u->regs[GB_REG_RSP] + 8) ? 1 : gb_stop(u, GB_STACK_COMPLETE);
+	default:
+		return gb_apply_rule(u, &rule);
+	}
+}
+
+#endif

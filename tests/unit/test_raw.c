@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Every kind of rule, on stacks made by hand: which frames there are, and where each ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc.h"
+#include "raw_fixture.h"
+
+/* ---- RSP and RBP ---------------------------------------------------------------------------------------- */
+
+static void from_rsp(void **state)
+{
+	leaf(FN(RSP8) + 3, 0);
+	stack.words[0] = FN(RSP32) + 5;
+	stack.words[4] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({FN(RSP8) + 3, AT(1)}, {FN(RSP32) + 5, AT(5)}, {FN(END) + 1, AT(6)}));
+}
+
+/* The leaf is looked up where it is, its callers where they called. */
+static void lookup_addresses(void **state)
+{
+	leaf(FN(RSP32), 0);
+	stack.words[3] = FN(RSP8); /* the call was before all code... */
+	unwind();
+	assert_frames(GB_STACK_NO_MAPPING, FRAMES({FN(RSP32), AT(4)}, {FN(RSP8), AT(5)}));
+	leaf(FN(RSP32) + 15, 0);
+	stack.words[3] = FN(RSP32); /* ...here RSP8's */
+	stack.words[4] = FN(SAVES_RBP); /* and RBP16's */
+	stack.regs[GB_REG_RBP] = AT(6);
+	stack.words[6] = 0x1234;
+	stack.words[7] = FN(FRAME_POINTER); /* and END's */
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RSP32) + 15, AT(4)}, {FN(RSP32), AT(5)},
+						{FN(SAVES_RBP), AT(8)}, {FN(FRAME_POINTER), AT(9)}));
+}
+
+static void from_rbp(void **state)
+{
+	leaf(FN(RBP16), AT(3));
+	stack.words[3] = AT(8);
+	stack.words[4] = FN(RSP8) + 1; /* leaves RBP alone */
+	stack.words[5] = FN(RBP16) + 1;
+	stack.words[8] = AT(20);
+	stack.words[9] = FN(REG_RBP) + 1; /* RBP + 8 */
+	stack.words[20] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({FN(RBP16), AT(5)}, {FN(RSP8) + 1, AT(6)}, {FN(RBP16) + 1, AT(10)},
+			     {FN(REG_RBP) + 1, AT(21)}, {FN(END) + 1, AT(22)}));
+}
+
+/* RBP is taken from where the rule says, and what it says it was is seen in the frame after. */
+static void callers_rbp(void **state)
+{
+	leaf(FN(SAVES_RBP), 0x1111);
+	stack.words[1] = AT(9); /* at CFA - 16 */
+	stack.words[2] = FN(FP_IN_RBP) + 1;
+	stack.words[3] = FN(RBP16) + 1;
+	stack.words[8] = AT(12); /* at RBP - 8 */
+	stack.words[12] = 0x2222;
+	stack.words[13] = FN(LOSES_RBP) + 1;
+	stack.words[14] = FN(FRAME_POINTER) + 1; /* without RBP: the end */
+	unwind();
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({FN(SAVES_RBP), AT(3)}, {FN(FP_IN_RBP) + 1, AT(4)}, {FN(RBP16) + 1, AT(14)},
+			     {FN(LOSES_RBP) + 1, AT(15)}, {FN(FRAME_POINTER) + 1, AT(16)}));
+}
+
+/* RBX as an ordinary number: no file says where it is. */
+static void from_register(void **state)
+{
+	leaf(FN(REG_R10), 0);
+	stack.regs[GB_REG_R10] = AT(5);
+	stack.words[5] = FN(REG_RSP) + 1; /* RSP is always known */
+	stack.words[6] = FN(REG_R10) + 1; /* R10 is not any more */
+	unwind();
+	assert_frames(GB_STACK_NO_RULE,
+		      FRAMES({FN(REG_R10), AT(6)}, {FN(REG_RSP) + 1, AT(7)}, {FN(REG_R10) + 1, AT(8)}));
+	leaf(FN(REG_RBX), 0);
+	stack.regs[GB_REG_RBX] = AT(1);
+	stack.words[2] = FN(REG_RBX) + 1;
+	unwind();
+	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(REG_RBX), AT(3)}, {FN(REG_RBX) + 1, AT(4)}));
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------------ */
+
+/* From byte 11 or 10 of a slot on, its push has been executed. */
+static void plt(void **state)
+{
+	uint64_t byte;
+
+	for (byte = 0; byte < 16; byte++) {
+		uint64_t eleven = byte >= 11 ? 1 : 0, ten = byte >= 10 ? 1 : 0;
+
+		leaf(FN(PLT11) + byte, 0);
+		stack.words[eleven] = FN(END) + 1;
+		unwind();
+		assert_frames(GB_STACK_COMPLETE,
+			      FRAMES({FN(PLT11) + byte, AT(1 + eleven)}, {FN(END) + 1, AT(2 + eleven)}));
+		leaf(FN(PLT10) + byte, 0);
+		stack.words[ten] = FN(END) + 1;
+		unwind();
+		assert_frames(GB_STACK_COMPLETE,
+			      FRAMES({FN(PLT10) + byte, AT(1 + ten)}, {FN(END) + 1, AT(2 + ten)}));
+	}
+}
+
+static void deref(void **state)
+{
+	leaf(FN(RBP_DEREF), AT(6));
+	stack.words[5] = AT(12); /* the CFA is 16 bytes before */
+	stack.words[6] = AT(30); /* RBP */
+	stack.words[9] = FN(RSP_DEREF) + 1;
+	stack.words[12] = AT(17); /* RSP is AT(10); the CFA is 24 bytes behind */
+	stack.words[19] = FN(RBP16) + 1;
+	stack.words[31] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RBP_DEREF), AT(10)}, {FN(RSP_DEREF) + 1, AT(20)},
+						{FN(RBP16) + 1, AT(32)}, {FN(END) + 1, AT(33)}));
+}
+
+static void deref_of_nothing(void **state)
+{
+	leaf(FN(RBP_DEREF), AT(0)); /* the word before the stack */
+	unwind();
+	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(RBP_DEREF), AT(1)}));
+	leaf(FN(RSP_DEREF), 0);
+	stack.count = 2;
+	unwind();
+	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(RSP_DEREF), AT(1)}));
+}
+
+/* ---- vfork ------------------------------------------------------------------------------------------------ */
+
+/* The frame is empty: its caller has the same RSP. */
+static void vfork_rule(void **state)
+{
+	leaf(FN(VFORK), 0);
+	stack.regs[GB_REG_RDI] = FN(RSP32) + 1;
+	stack.words[3] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({FN(VFORK), AT(0)}, {FN(RSP32) + 1, AT(4)}, {FN(END) + 1, AT(5)}));
+	assert_int_equal(walk.words[0], FN(VFORK));
+	/* Only the leaf knows its registers. */
+	leaf(FN(RSP8), 0);
+	stack.regs[GB_REG_RDI] = FN(RSP32) + 1;
+	stack.words[0] = FN(VFORK) + 1;
+	unwind();
+	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(RSP8), AT(1)}, {FN(VFORK) + 1, AT(1)}));
+}
+
+/* ---- signals ------------------------------------------------------------------------------------------------ */
+
+/* Registers as the kernel leaves them on the stack, for a frame at word `at`. */
+static void put_signal(size_t at, uint64_t pc, uint64_t sp, uint64_t bp)
+{
+	uint64_t *regs = &stack.words[at + 5];
+	size_t i;
+
+	for (i = 0; i < GB_REG_COUNT; i++)
+		regs[i] = GARBAGE;
+	regs[GB_REG_RIP] = pc;
+	regs[GB_REG_RSP] = sp;
+	regs[GB_REG_RBP] = bp;
+}
+
+/* On the same stack; the interrupted function was at its first instruction, and its registers are known. */
+static void signal_frame(void **state)
+{
+	leaf(FN(RSP8), 0);
+	stack.words[0] = FN(SIGNAL) + 1;
+	put_signal(1, FN(REG_R10), AT(40), AT(60));
+	stack.words[1 + 5 + GB_REG_R10] = AT(44);
+	stack.words[44] = FN(RBP16) + 1;
+	stack.words[60] = 0;
+	stack.words[61] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, AT(40)}, {FN(REG_R10), AT(45)},
+						{FN(RBP16) + 1, AT(62)}, {FN(END) + 1, AT(63)}));
+}
+
+/* The registers that a signal frame has are those of the interrupted function, not of its callers. */
+static void registers_after_signal(void **state)
+{
+	leaf(FN(SIGNAL), 0);
+	put_signal(0, FN(RSP8), AT(40), 0);
+	stack.words[5 + GB_REG_R10] = AT(44);
+	stack.words[40] = FN(REG_R10) + 1;
+	unwind();
+	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(SIGNAL), AT(40)}, {FN(RSP8), AT(41)}, {FN(REG_R10) + 1, AT(42)}));
+}
+
+/* From an alternate stack above down to the one that was interrupted: a far frame, though it is near. */
+static void signal_stack_above(void **state)
+{
+	leaf(FN(RSP8), 0);
+	stack.regs[GB_REG_RSP] = SP;
+	stack.words[0] = FN(SIGNAL) + 1;
+	put_signal(1, FN(RSP8) + 4, AT(0), 0); /* interrupted below */
+	stack.words[0] = FN(SIGNAL) + 1;
+	unwind();
+	/* What is returned to is the signal frame again: the walk goes in circles until there is no room. */
+	assert_int_equal(walk.end, GB_STACK_FULL);
+	assert_int_equal(walk.words[0], FN(RSP8) | 1ULL << GB_FRAME_PC_BITS);
+	assert_int_equal(walk.words[1], (FN(SIGNAL) + 1) | GB_FRAME_FAR << GB_FRAME_PC_BITS);
+	assert_int_equal(walk.words[2], AT(0));
+	assert_int_equal(walk.words[3], (FN(RSP8) + 4) | 1ULL << GB_FRAME_PC_BITS);
+	assert_int_equal(walk.words[4], walk.words[1]);
+}
+
+/* The other stack is not in the copy: what was interrupted is known, but not who called it. */
+static void signal_stack_elsewhere(void **state)
+{
+	leaf(FN(RSP8), 0);
+	stack.words[0] = FN(SIGNAL) + 1;
+	put_signal(1, FN(RSP8) + 4, SP - 0x100000, 0);
+	unwind();
+	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, SP - 0x100000},
+						   {FN(RSP8) + 4, SP - 0x100000 + 8}));
+	put_signal(1, FN(END), SP + (1ULL << 40), 0);
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, SP + (1ULL << 40)},
+						{FN(END), SP + (1ULL << 40) + 8}));
+	assert_int_equal(walk.words[1] >> GB_FRAME_PC_BITS, GB_FRAME_FAR);
+}
+
+/* What a signal interrupted at an address that is none, or that has more bits than a frame has room for. */
+static void signal_at_no_address(void **state)
+{
+	leaf(FN(SIGNAL), 0);
+	put_signal(0, 5, AT(40), 0);
+	unwind();
+	assert_frames(GB_STACK_NO_MAPPING, FRAMES({FN(SIGNAL), AT(40)}, {5, AT(41)}));
+	leaf(FN(SIGNAL), 0);
+	put_signal(0, 0xffffffffff600007, AT(40), 0);
+	unwind();
+	assert_frames(GB_STACK_NO_MAPPING, FRAMES({FN(SIGNAL), AT(40)}, {0xffffff600007, AT(41)}));
+}
+
+/* ---- RBX ------------------------------------------------------------------------------------------------------ */
+
+static void tracked_rbx(void **state)
+{
+	leaf(TRACKED_FN(RSP8), 0); /* leaves it alone */
+	stack.regs[GB_REG_RBX] = 0x3333;
+	stack.words[0] = TRACKED_FN(PUSHES_RBX) + 1;
+	stack.words[1] = AT(7); /* at CFA - 16 */
+	stack.words[2] = TRACKED_FN(RSP8) + 1;
+	stack.words[3] = TRACKED_FN(REG_RBX) + 1; /* RBX + 16 */
+	stack.words[8] = TRACKED_FN(REG_RBX) + 1; /* the same RBX: no frame, so not monotonic */
+	unwind();
+	assert_frames(GB_STACK_NOT_MONOTONIC,
+		      FRAMES({TRACKED_FN(RSP8), AT(1)}, {TRACKED_FN(PUSHES_RBX) + 1, AT(3)},
+			     {TRACKED_FN(RSP8) + 1, AT(4)}, {TRACKED_FN(REG_RBX) + 1, AT(9)},
+			     {TRACKED_FN(REG_RBX) + 1, AT(10)}));
+}
+
+static void lost_rbx(void **state)
+{
+	/* Where it was saved cannot be read. */
+	leaf(TRACKED_FN(LOSES_RBX), 0);
+	stack.regs[GB_REG_RBX] = AT(9);
+	stack.words[0] = TRACKED_FN(REG_RBX) + 1;
+	unwind();
+	assert_frames(GB_STACK_NO_RULE, FRAMES({TRACKED_FN(LOSES_RBX), AT(1)}, {TRACKED_FN(REG_RBX) + 1, AT(2)}));
+	/* It is where no rule can say; the frame itself is no less known for that. */
+	leaf(TRACKED_FN(HIDES_RBX), 0);
+	stack.regs[GB_REG_RBX] = AT(9);
+	stack.words[0] = TRACKED_FN(REG_RBX) + 1;
+	unwind();
+	assert_frames(GB_STACK_NO_RULE, FRAMES({TRACKED_FN(HIDES_RBX), AT(1)}, {TRACKED_FN(REG_RBX) + 1, AT(2)}));
+	/* A file that does not say, in between. */
+	leaf(FN(RSP8), 0);
+	stack.regs[GB_REG_RBX] = AT(9);
+	stack.words[0] = TRACKED_FN(REG_RBX) + 1;
+	unwind();
+	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(RSP8), AT(1)}, {TRACKED_FN(REG_RBX) + 1, AT(2)}));
+	/* A guess in between. */
+	leaf(TRACKED_FN(FRAME_POINTER), AT(2));
+	stack.regs[GB_REG_RBX] = AT(9);
+	stack.words[3] = TRACKED_FN(REG_RBX) + 1;
+	unwind();
+	assert_frames(GB_STACK_NO_RULE, FRAMES({TRACKED_FN(FRAME_POINTER), AT(4)}, {TRACKED_FN(REG_RBX) + 1, AT(5)}));
+	/* Lost once, it comes back with who pushed it. */
+	leaf(TRACKED_FN(LOSES_RBX), 0);
+	stack.words[0] = TRACKED_FN(PUSHES_RBX) + 1;
+	stack.words[1] = AT(9);
+	stack.words[2] = TRACKED_FN(REG_RBX) + 1;
+	stack.words[10] = TRACKED_FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({TRACKED_FN(LOSES_RBX), AT(1)}, {TRACKED_FN(PUSHES_RBX) + 1, AT(3)},
+			     {TRACKED_FN(REG_RBX) + 1, AT(11)}, {TRACKED_FN(END) + 1, AT(12)}));
+}
+
+/* ---- frame pointers ------------------------------------------------------------------------------------------ */
+
+/* Where there is no table, no page of it, or no better rule; back to rules in the end. */
+static void follow_rbp(void **state)
+{
+	leaf(JIT + 0x10, AT(2));
+	stack.words[2] = AT(2 + 5);
+	stack.words[3] = CODE + PAGE + 0x77; /* the page that the table does not have */
+	stack.words[7] = AT(20);
+	stack.words[8] = FN(FRAME_POINTER) + 1;
+	stack.words[20] = AT(30);
+	stack.words[21] = FN(RBP16) + 1;
+	stack.words[31] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({JIT + 0x10, AT(4)}, {CODE + PAGE + 0x77, AT(9)}, {FN(FRAME_POINTER) + 1, AT(22)},
+			     {FN(RBP16) + 1, AT(32)}, {FN(END) + 1, AT(33)}));
+}
+
+static void rbp_is_zero(void **state)
+{
+	leaf(JIT, 0);
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(1)}));
+	leaf(JIT, AT(2));
+	stack.words[2] = 0;
+	stack.words[3] = JIT + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(4)}, {JIT + 1, AT(5)}));
+	/* A return address of 0 is the end as well. */
+	leaf(JIT, AT(2));
+	stack.words[2] = 0x4444;
+	stack.words[3] = 0;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(4)}));
+}
+
+static void rbp_is_garbage(void **state)
+{
+	static const uint64_t values[] = {
+		AT(-1), /* below the stack */
+		1,
+		AT(2) + 4, /* not aligned */
+		AT(2) + 1,
+		AT(127), /* the return address is behind the copy */
+		AT(128), /* all of it is */
+		SP + (1 << 20) + 8, /* too far */
+		UINT64_MAX - 7,
+		1ULL << 63,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		leaf(JIT, values[i]);
+		unwind();
+		assert_frames(GB_STACK_FP_FAILED, FRAMES({JIT, AT(1)}));
+	}
+}
+
+/* A megabyte is a frame, 8 bytes more are not, whatever is there. */
+static void longest_guess(void **state)
+{
+	const size_t words = (1 << 20) / 8;
+
+	leaf(JIT, AT(words));
+	stack.count = words + 4;
+	stack.words[words] = stack.words[words + 1] = 0;
+	stack.words[words + 1] = FN(END) + 1;
+	stack.words[words + 2] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(words + 2)}, {FN(END) + 1, AT(words + 3)}));
+	stack.regs[GB_REG_RBP] += 8;
+	unwind();
+	assert_frames(GB_STACK_FP_FAILED, FRAMES({JIT, AT(1)}));
+	stack.regs[GB_REG_RBP] = SP; /* the shortest one: just pushed */
+	stack.words[0] = 0;
+	stack.words[1] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(2)}, {FN(END) + 1, AT(3)}));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(from_rsp),
+		cmocka_unit_test(lookup_addresses),
+		cmocka_unit_test(from_rbp),
+		cmocka_unit_test(callers_rbp),
+		cmocka_unit_test(from_register),
+		cmocka_unit_test(plt),
+		cmocka_unit_test(deref),
+		cmocka_unit_test(deref_of_nothing),
+		cmocka_unit_test(vfork_rule),
+		cmocka_unit_test(signal_frame),
+		cmocka_unit_test(registers_after_signal),
+		cmocka_unit_test(signal_stack_above),
+		cmocka_unit_test(signal_stack_elsewhere),
+		cmocka_unit_test(signal_at_no_address),
+		cmocka_unit_test(tracked_rbx),
+		cmocka_unit_test(lost_rbx),
+		cmocka_unit_test(follow_rbp),
+		cmocka_unit_test(rbp_is_zero),
+		cmocka_unit_test(rbp_is_garbage),
+		cmocka_unit_test(longest_guess),
+	};
+
+	return cmocka_run_group_tests(tests, setup_code, teardown_code);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * compile_pool.c - see compile_pool.h.
+ *
+ * The workers share only `next`, from which each takes the number of its next job; a job is one worker's. They live for one
+ * run, since runs are rare: at the start, and when a program brings new libraries.
+ */
+#include "unwind/compile_pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MAX_WORKERS 8
+#define WORTH_A_THREAD (256 * 1024) /* bytes of files below which threads cost more than they save */
+
+struct pool {
+	struct compile_job *jobs;
+	size_t count;
+	atomic_size_t next;
+};
+
+static int by_size(const void *left, const void *right)
+{
+	const struct compile_job *a = left, *b = right;
+
+	return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
+}
+
+static void *work(void *context)
+{
+	struct pool *pool = context;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&pool->next, 1)) < pool->count) {
+		struct compile_job *job = &pool->jobs[i];
+
+		job->table = NULL;
+		job->error = unwind_table_compile(&job->table, &job->source);
+	}
+	return NULL;
+}
+
+/* How many threads besides the caller's are worth it. */
+static size_t helper_count(const struct compile_job *jobs, size_t count)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t helpers = cpus > 1 ? (size_t)cpus - 1 : 0, i;
+	uint64_t bytes = 0;
+
+	for (i = 0; i < count; i++)
+		bytes += jobs[i].bytes;
+	if (bytes < WORTH_A_THREAD || !count)
+		return 0;
+	if (helpers > count - 1)
+		helpers = count - 1;
+	return helpers < MAX_WORKERS ? helpers : MAX_WORKERS;
+}
+
+void compile_pool_run(struct compile_job *jobs, size_t count)
+{
+	struct pool pool = {.jobs = jobs, .count = count};
+	size_t helpers = helper_count(jobs, count), started, i;
+	pthread_t threads[MAX_WORKERS];
+
+	qsort(jobs, count, sizeof(*jobs), by_size);
+	for (started = 0; started < helpers; started++)
+		if (pthread_create(&threads[started], NULL, work, &pool))
+			break;
+	work(&pool);
+	for (i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+}

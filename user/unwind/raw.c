@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* raw.c - see raw.h. Memory beyond the copy cannot be read; a walk that gets there ends as "stack not readable". */
+#include "unwind/raw.h"
+
+#include "unwind/store.h"
+
+#include <string.h>
+
+#define GB_INLINE inline __attribute__((always_inline))
+#define gb_opaque(value) ((void)0)
+#include "geckobpf_unwind.h"
+
+/* The walk's state, and what it reads from. `unwind` is first, so that the one leads to the other. */
+struct raw_walk {
+	struct gb_unwind unwind;
+	const struct unwind_store *store;
+	const struct raw_stack *stack;
+	struct gb_cached_rule slot;
+	uint64_t *words;
+};
+
+static struct raw_walk *walk_of(struct gb_unwind *u)
+{
+	return (struct raw_walk *)u;
+}
+
+static GB_INLINE int gb_find_mapping(struct gb_unwind *u, __u64 pc, struct gb_mapping *mapping)
+{
+	const struct raw_stack *stack = walk_of(u)->stack;
+	size_t low = 0, high = stack->mapping_count;
+
+	if (!high)
+		return 2;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (stack->mappings[middle].end <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == stack->mapping_count || pc < stack->mappings[low].begin)
+		return 1;
+	*mapping = stack->mappings[low];
+	return 0;
+}
+
+static GB_INLINE int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *mapping, __u64 vaddr,
+				  struct gb_unwind_rule *rule)
+{
+	const struct gb_unwind_rule *found =
+		store_find(walk_of(u)->store, (uint32_t)(vaddr >> 12) + (uint32_t)mapping->page_offset,
+			   vaddr & 4095);
+
+	if (!found)
+		return 1;
+	*rule = *found;
+	return 0;
+}
+
+static GB_INLINE int gb_read_user(struct gb_unwind *u, __u64 address, void *to, __u32 bytes)
+{
+	const struct raw_stack *stack = walk_of(u)->stack;
+	uint64_t start = stack->regs[GB_REG_RSP], offset = address - start;
+
+	if (address < start || offset > stack->word_count * 8 || stack->word_count * 8 - offset < bytes)
+		return 1;
+	memcpy(to, (const char *)stack->words + offset, bytes);
+	return 0;
+}
+
+/* Raw samples are rare: nothing is kept. */
+static GB_INLINE struct gb_cached_rule *gb_cache_slot(struct gb_unwind *u, __u64 pc)
+{
+	walk_of(u)->slot.generation = 0;
+	return &walk_of(u)->slot;
+}
+
+static GB_INLINE void gb_put_word(struct gb_unwind *u, __u32 index, __u64 word)
+{
+	if (index < GB_MAX_USER_WORDS)
+		walk_of(u)->words[index] = word;
+}
+
+uint32_t raw_unwind(const struct unwind_store *store, const struct raw_stack *stack, uint64_t *words,
+		    uint8_t *end)
+{
+	struct raw_walk walk = {.store = store, .stack = stack, .words = words};
+	int i;
+
+	memcpy(walk.unwind.regs, stack->regs, sizeof(walk.unwind.regs));
+	walk.unwind.known = ~0U;
+	walk.unwind.generation = 1;
+	walk.unwind.max_words = GB_MAX_USER_WORDS;
+	for (i = 0; i < GB_MAX_USER_FRAMES; i++)
+		if (gb_unwind_step(&walk.unwind))
+			break;
+	*end = walk.unwind.end ? walk.unwind.end : GB_STACK_FULL;
+	return walk.unwind.count;
+}
