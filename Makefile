@@ -218,7 +218,7 @@ check:
 demo:
 	$(Q)ci/demo.sh
 
-bench: $(BIN) targets $(BENCH_BIN)
+bench: $(BIN) targets $(BENCH_BIN) $(BPF_TEST_BIN)
 	$(Q)$(PYTHON) tests/bench/bench.py --build $(BUILD) $(BENCH)
 
 lint:

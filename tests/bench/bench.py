@@ -7,7 +7,8 @@
     make bench BENCH='stop file'        only the rows whose name contains one of these words
 
 The peer is `perf record -g` with the same fixed period on the same running program, then `perf script --no-inline` (we
-do not look up inlined functions either). Numbers are medians over rounds; in each round ours and the peer's run one
+do not look up inlined functions either); for the bytes and the time of whole stacks it is `perf record --call-graph
+dwarf,65528`, which copies stacks and unwinds them in perf script. Numbers are medians over rounds; in each round ours and the peer's run one
 after the other, and the ratio is the median of the rounds' ratios. A goal that is missed is marked, nothing more: the exit
 status is 0.
 
@@ -33,7 +34,16 @@ import time
 
 sys.dont_write_bytecode = True
 
-from profilers import PATIENCE_S, Geckobpf, Perf, Process, cpu_ns, read_until  # noqa: E402
+from profilers import (  # noqa: E402
+    PATIENCE_S,
+    Geckobpf,
+    GeckobpfCommand,
+    Perf,
+    PerfDwarf,
+    Process,
+    cpu_ns,
+    read_until,
+)
 
 MAX_RATE_FILE = "/proc/sys/kernel/perf_event_max_sample_rate"
 # run, burn and start_thread are on the stack as well: 25 frames.
@@ -43,28 +53,38 @@ MILLION = 1_000_000
 
 # ---- the table -------------------------------------------------------------------------------------------------------
 class Row:
-    """`ours` and `peer` are lists of the rounds' numbers; `peer` may be empty."""
+    """`ours` and `peer` are lists of the rounds' numbers; `peer` may be empty. `aim`: what the goal is about."""
 
-    def __init__(self, name, ours, peer=(), goal=None, digits=1, note=""):
+    def __init__(self, name, ours, peer=(), goal=None, aim="at most", digits=1, note=""):
         self.name, self.ours, self.peer, self.goal, self.digits, self.note = name, ours, peer, goal, digits, note
+        self.aim = aim  # "at most", "at least", or "ratio", which is to be at most the goal
 
     def number(self, value):
         return "-" if value is None else f"{value:,.{self.digits}f}".replace(",", " ")
 
     def ratio(self):
         pairs = [(a, b) for a, b in zip(self.ours, self.peer) if a >= 0 and b > 0]
-        return f"{statistics.median(a / b for a, b in pairs):.2f}" if pairs else "-"
+        return statistics.median(a / b for a, b in pairs) if pairs else None
 
     def verdict(self):
-        if self.goal is None:
+        measured = self.ratio() if self.aim == "ratio" else statistics.median(self.ours)
+        if self.goal is None or measured is None:
             return ""
-        return "MISSED" if statistics.median(self.ours) > self.goal else "ok"
+        return "ok" if (measured >= self.goal if self.aim == "at least" else measured <= self.goal) else "MISSED"
+
+    def goal_cell(self):
+        if self.goal is None:
+            return "-"
+        if self.aim == "ratio":
+            return f"ratio <= {self.goal}"
+        return (">= " if self.aim == "at least" else "<= ") + self.number(self.goal)
 
     def cells(self):
-        goal = "-" if self.goal is None else "<= " + self.number(self.goal)
+        ratio = self.ratio()
+        ratio = "-" if ratio is None else f"{ratio:.4f}" if 0 < ratio < 0.05 else f"{ratio:.2f}"
         ours = self.number(statistics.median(self.ours))
         peer = self.number(statistics.median(self.peer) if self.peer else None)
-        return [self.name, goal, ours, peer, self.ratio(), self.verdict(), self.note]
+        return [self.name, self.goal_cell(), ours, peer, ratio, self.verdict(), self.note]
 
 
 def print_table(rows):
@@ -276,7 +296,7 @@ def measure_start(bench):
     target.close()
     load = bench.micro("load")
     yield Row("start: from exec to samples, ms", [ours for ours, _ in made], [perf for _, perf in made], digits=0)
-    yield Row("start: load the BPF programs, ms", load["load_ms"])
+    yield Row("start: load the BPF programs, ms", load["load_ms"], goal=100)
     yield Row("start: attach them, ms", load["attach_ms"])
 
 
@@ -314,6 +334,95 @@ def measure_symbols(bench):
     yield Row("symbols: read the kernel's, ms", bench.micro("kallsyms")["cpu_ms"])
 
 
+def measure_hot(bench):
+    """Nanoseconds (a frame, the rest of a sample) of a stack and tables that are in the caches."""
+    test = os.path.join(bench.build, "tests", "bpf", "selftest")
+    frame, rest = [], []
+    for _ in range(3 if bench.quick else 5):
+        said = subprocess.run([test, "--bench"], capture_output=True, text=True, timeout=PATIENCE_S, check=True).stdout
+        found = {name: float(value) for name, value in re.findall(r"^(\w+) ([\d.-]+)$", said, re.MULTILINE)}
+        frame.append(found["ns_per_frame"])
+        rest.append(found["ns_20"] - 20 * found["ns_per_frame"])
+    return frame, statistics.median(rest)
+
+
+def write_heavy_source(path):
+    """Some seconds of work for a C++ compiler, whose stacks are deep."""
+    with open(path, "w", encoding="ascii") as file:
+        for header in ("algorithm", "functional", "iostream", "map", "regex", "string", "unordered_map", "vector"):
+            file.write(f"#include <{header}>\n")
+        file.write("""
+int main(int argc, char **argv)
+{
+    std::regex expression("a+(b|c)*d");
+    std::wregex wide(L"x");
+    std::map<std::string, std::vector<int>> places;
+    std::unordered_map<std::string, std::function<int(int)>> adders;
+    for (int i = 0; i < argc; i++) {
+        if (std::regex_match(argv[i], expression))
+            places[argv[i]].push_back(i);
+        adders[argv[i]] = [i](int x) { return x + i; };
+    }
+    for (auto &place : places) {
+        std::sort(place.second.begin(), place.second.end());
+        std::cout << place.first << adders[place.first](1);
+    }
+}
+""")
+
+
+def complete_percent(ends):
+    """Of the stacks that there were: a thread that exits has none any more."""
+    return 100 * ends["complete"] / sum(count for end, count in ends.items() if not end.startswith("none"))
+
+
+def measure_compiler(bench):
+    """A C++ compiler, without frame pointers and with large libraries, from its first instruction at 1 kHz."""
+    source = os.path.join(bench.directory, "heavy.cc")
+    write_heavy_source(source)
+    command = ["clang++", "-O2", "-c", source, "-o", os.path.join(bench.directory, "heavy.o")]
+    hot, rest_ns = measure_hot(bench)
+    runs = [(GeckobpfCommand(bench, command, 1000), PerfDwarf(bench, command)) for _ in range(bench.rounds)]
+    cold, load, frames = [], [], 0
+    for ours, _ in runs:
+        used_ns, frames = ours.stacks()
+        timer_ns = int(re.search(r"on_timer: \d+ runs, (\d+) ns", ours.said).group(1))
+        cold.append((timer_ns / ours.log()["samples_captured"] - rest_ns) / frames)
+        load.append(100 * ours.all_programs_ns() / used_ns)
+    ends = ours.log()["user_stacks"]
+    cut = {end: count for end, count in ends.items() if count and end != "complete"}
+    yield Row("unwind: a frame, hot, ns", hot, goal=70)
+    yield Row("unwind: a frame, C++ compiler at 1 kHz, ns", cold, goal=250,
+              note=f"{frames:.0f} frames; {rest_ns:.0f} ns for the rest of a sample")
+    yield Row("unwind: BPF programs for a busy CPU at 1 kHz, % of it", load, goal=1.2, digits=2)
+    yield Row("unwind: complete stacks of a C++ compiler, %", [complete_percent(ours.log()["user_stacks"])
+              for ours, _ in runs], goal=99.5, aim="at least", digits=2, note=f"others: {cut}" if cut else "")
+    yield Row("unwind: recorded, MB, and perf.data with stack copies",
+              [ours.log()["buffer_bytes_used"] / 1e6 for ours, _ in runs], [perf.size() / 1e6 for _, perf in runs],
+              goal=0.01, aim="ratio", digits=2, note=f"{ours.samples} samples; file of {ours.size() / 1e6:.2f} MB")
+    yield Row("unwind: end of the target to finished file, s", [ours.finish_s for ours, _ in runs],
+              [perf.finish_s for _, perf in runs], goal=0.5, aim="ratio", digits=2, note="with perf script")
+
+
+def program_files(name):
+    """An executable and the libraries that it loads."""
+    path = os.path.realpath(shutil.which(name))
+    said = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
+    return [path, *sorted({os.path.realpath(found) for found in re.findall(r"(/\S+) \(0x", said)})]
+
+
+def measure_tables(bench):
+    files = program_files("clang++")
+    library = max(files, key=os.path.getsize)
+    found, all_found = bench.micro("tables", 31, library), bench.micro("tables", 3, *files)
+    what = f"{os.path.basename(library)} ({os.path.getsize(library) >> 20} MB)"
+    per_100 = [[100 * table / file for table, file in zip(made["table_mb"], made["file_mb"])]
+               for made in (found, all_found)]
+    yield Row("unwind: make the table of a large library, ms", found["compile_ms"], goal=15, note=what)
+    yield Row("unwind: tables, MB per 100 MB of ELF", per_100[0], goal=3.5, digits=2,
+              note=f"{what}; all files of clang++: {statistics.median(per_100[1]):.2f}")
+
+
 # Words of the rows' names, so that a filter knows what need not be measured.
 MEASUREMENTS = (
     (measure_recording, "BPF per sample recorder's CPU at 1 kHz"),
@@ -323,6 +432,9 @@ MEASUREMENTS = (
     (measure_lost, "samples lost samples for the target's CPU time at 10 kHz"),
     (measure_million, "stop to finished file peak memory file MB per 1 M samples lost at 20 kHz"),
     (measure_start, "start: from exec load attach"),
+    (measure_compiler, "unwind: a frame hot C++ compiler at 1 kHz BPF programs complete stacks recorded end of the "
+     "target"),
+    (measure_tables, "unwind: make the table of a large library tables MB per 100 MB of ELF"),
     (measure_put, "put of a sample"),
     (measure_write, "write 1 M samples as plain JSON .json.gz"),
     (measure_symbols, "symbols: read a large library look up an address kernel's"),

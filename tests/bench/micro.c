@@ -7,6 +7,7 @@
  *   micro symbols LIBRARY COUNT         its symbols are read, COUNT addresses looked up
  *   micro kallsyms                      the kernel's symbols are read
  *   micro load                          the BPF programs are loaded and attached
+ *   micro tables COUNT FILE...          unwind tables of ELF files, each made COUNT times, laid out once in one store
  *
  * Prints "name number" lines on stderr, since stdout may be the profile.
  */
@@ -21,13 +22,17 @@
 #include "symbol/symbolizer.h"
 #include "target/object.h"
 #include "target/process.h"
+#include "unwind/store.h"
+#include "unwind/table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "geckobpf_abi.h"
 
@@ -38,6 +43,7 @@
 #define BASE 0x7f0000000000ULL
 #define WRITE_PATHS 1000
 #define WRITE_THREADS 2
+#define MAX_REPEATS 101
 
 static uint64_t mix(uint64_t value)
 {
@@ -103,7 +109,7 @@ static int put_samples(struct profile_buffer *buffer, const struct code *code, u
 {
 	uint64_t frames[DEPTH], i;
 	struct sample_entry sample = {
-		.user_end = GB_STACK_WALKED, .frames = frames, .user_count = DEPTH};
+		.user_end = GB_STACK_COMPLETE, .frames = frames, .user_count = DEPTH};
 	int err = 0;
 
 	for (i = 0; i < count && !err; i++) {
@@ -361,6 +367,136 @@ static int run_load(void)
 	return err;
 }
 
+/* ---- unwind tables ------------------------------------------------------------------- */
+
+/* What would be maps shared with the kernel. */
+struct table_memory {
+	struct unwind_memory memory;
+	struct gb_chunk *pools[GB_MAX_POOLS];
+};
+
+static int add_pool(void *context, uint32_t index, struct gb_chunk **chunks)
+{
+	struct table_memory *tables = context;
+
+	if (index >= GB_MAX_POOLS)
+		return -ENOSPC;
+	tables->pools[index] = calloc(GB_POOL_CHUNKS, sizeof(struct gb_chunk));
+	if (!tables->pools[index])
+		return -ENOMEM;
+	*chunks = tables->pools[index];
+	return 0;
+}
+
+static int open_table_memory(struct table_memory *tables)
+{
+	tables->memory.pages = calloc(GB_MAX_PAGES, sizeof(*tables->memory.pages));
+	tables->memory.rules = calloc(GB_MAX_RULES, sizeof(*tables->memory.rules));
+	tables->memory.add_pool = add_pool;
+	tables->memory.context = tables;
+	return tables->memory.pages && tables->memory.rules ? 0 : -ENOMEM;
+}
+
+static void close_table_memory(struct table_memory *tables)
+{
+	size_t i;
+
+	for (i = 0; i < GB_MAX_POOLS; i++)
+		free(tables->pools[i]);
+	free(tables->memory.pages);
+	free(tables->memory.rules);
+}
+
+static int ascending(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The median time; the last table is the caller's to close. */
+static int compile_often(const struct unwind_source *source, size_t count,
+			 struct unwind_table **table, uint64_t *median_ns)
+{
+	uint64_t took_ns[MAX_REPEATS], begin_ns;
+	size_t i;
+	int err;
+
+	*table = NULL;
+	for (i = 0; i < count; i++) {
+		unwind_table_close(*table);
+		*table = NULL;
+		begin_ns = cpu_now_ns();
+		err = unwind_table_compile(table, source);
+		took_ns[i] = cpu_now_ns() - begin_ns;
+		if (err)
+			return err;
+	}
+	qsort(took_ns, count, sizeof(took_ns[0]), ascending);
+	*median_ns = took_ns[count / 2];
+	return 0;
+}
+
+struct table_sums {
+	uint64_t compile_ns, file_bytes;
+};
+
+static int add_table(struct unwind_store *store, const char *path, size_t count,
+		     struct table_sums *sums)
+{
+	struct unwind_source source = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+	struct unwind_table *table = NULL;
+	struct stored_table *stored; /* the store's, until it is closed */
+	uint64_t median_ns;
+	int err;
+
+	if (source.fd < 0)
+		return -errno;
+	err = compile_often(&source, count, &table, &median_ns);
+	if (!err)
+		err = store_add(store, table, clock_now_ns(), &stored);
+	if (!err) {
+		sums->compile_ns += median_ns;
+		sums->file_bytes += (uint64_t)lseek(source.fd, 0, SEEK_END);
+	}
+	unwind_table_close(table);
+	close(source.fd);
+	return err;
+}
+
+static void print_tables(const struct table_sums *sums, const struct store_stats *stats)
+{
+	const uint64_t bytes = stats->chunks * sizeof(struct gb_chunk) +
+			       stats->pages * sizeof(struct gb_page) +
+			       stats->rules * sizeof(struct gb_unwind_rule);
+
+	print("compile_ms", (double)sums->compile_ns / 1e6);
+	print("file_mb", (double)sums->file_bytes / 1e6);
+	print("table_mb", (double)bytes / 1e6);
+	print("row_mb", (double)stats->rows * sizeof(uint32_t) / 1e6);
+}
+
+static int run_tables(size_t count, char **paths)
+{
+	struct table_memory tables = {0};
+	struct unwind_store *store = NULL;
+	struct table_sums sums = {0};
+	struct store_stats stats;
+	int err = count && count <= MAX_REPEATS ? open_table_memory(&tables) : -EINVAL;
+
+	if (!err)
+		err = store_open(&store, &tables.memory);
+	for (; *paths && !err; paths++)
+		err = add_table(store, *paths, count, &sums);
+	if (!err) {
+		stats = store_get_stats(store);
+		print_tables(&sums, &stats);
+	}
+	store_close(store);
+	close_table_memory(&tables);
+	return err;
+}
+
 static int run(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -375,6 +511,8 @@ static int run(int argc, char **argv)
 		return run_kallsyms();
 	if (!strcmp(what, "load"))
 		return run_load();
+	if (!strcmp(what, "tables") && argc >= 4)
+		return run_tables(strtoul(argv[2], NULL, 10), argv + 3);
 	return -EINVAL;
 }
 

@@ -4,6 +4,9 @@
 Process    a program in a process group of its own
 Geckobpf   a recording of ours    } start_s: from exec to flowing samples; stop() ends it as Ctrl-C does;
 Perf       one of perf record     } then samples, lost, size(), ending.wall_s, .cpu_s, .peak_mb
+
+Recordings of a command, from its first instruction to its end; finish_s is from there to the finished file:
+GeckobpfCommand, and PerfDwarf, which copies stacks and has perf script unwind them
 """
 
 import contextlib
@@ -110,6 +113,8 @@ class Profiler:
 
 
 class Geckobpf(Profiler):
+    facts = None
+
     def __init__(self, bench, pids, rate, suffix=".json.gz"):
         self.path = os.path.join(bench.directory, "ours" + suffix)
         self.process = Process([bench.helper("bpf_stats"), bench.geckobpf, "-v", "--rate", str(rate), "--pid",
@@ -117,7 +122,6 @@ class Geckobpf(Profiler):
         bench.running.append(self.process)
         self.said = read_until(self.process.popen.stderr, r"\d Hz.*\n")
         self.start_s = time.monotonic() - self.process.started
-        self.facts = None
 
     def stop(self):
         self.ending = Ending(self.process, cpu_ns(self.process.pid))
@@ -148,6 +152,73 @@ class Geckobpf(Profiler):
         """Nanoseconds a run of a BPF program; None if it never ran."""
         runs, spent = map(int, re.search(rf"BPF program {name}: (\d+) runs, (\d+) ns", self.said).groups())
         return spent / runs if runs else None
+
+
+def wait_for_command(process):
+    """A profiler runs until its command has ended, and then itself; seconds between the two."""
+    children, deadline = f"/proc/{process.pid}/task/{process.pid}/children", time.monotonic() + PATIENCE_S
+    found = []
+    while not found and time.monotonic() < deadline:
+        time.sleep(0.001)
+        with open(children, encoding="ascii") as file:
+            found = file.read().split()
+    if not found:
+        raise RuntimeError("the profiler started no command")
+    with os.fdopen(os.pidfd_open(int(found[0]))) as handle:
+        select.select([handle], [], [], PATIENCE_S)
+    begin = time.monotonic()
+    if process.popen.wait(PATIENCE_S):
+        raise RuntimeError(f"a profiler of a command failed: {process.popen.stderr.read().decode(errors='replace')}")
+    return time.monotonic() - begin
+
+
+class GeckobpfCommand(Geckobpf):
+    def __init__(self, bench, command, rate):
+        self.path = os.path.join(bench.directory, "command.json.gz")
+        self.process = Process([bench.helper("bpf_stats"), bench.geckobpf, "-v", "--rate", str(rate), "--output",
+                                self.path, "--", *command], stderr=subprocess.PIPE)
+        bench.running.append(self.process)
+        self.finish_s = wait_for_command(self.process)
+        self.said = self.process.popen.stderr.read().decode(errors="replace")
+
+    def all_programs_ns(self):
+        return sum(map(int, re.findall(r"BPF program \w+: \d+ runs, (\d+) ns", self.said)))
+
+    def stacks(self):
+        """(CPU time in ns, user frames of an average sample)."""
+        with gzip.open(self.path) as file:
+            processes = json.load(file)["processes"]
+        used_ns = frames = samples = 0
+        for thread in (thread for process in processes for thread in process["threads"]):
+            user = count_user_frames(thread, processes[0]["meta"]["categories"])
+            rows = thread["samples"]["data"]
+            used_ns += sum(row[3] or 0 for row in rows if len(row) > 3)
+            frames += sum(user[row[0]] for row in rows if row[0] is not None)
+            samples += len(rows)
+        return used_ns, frames / samples
+
+
+def count_user_frames(thread, categories):
+    """How many there are in each stack of the stack table, in which callers come before callees."""
+    kernel = [category["name"] for category in categories].index("Kernel")
+    is_user = [row[6] != kernel for row in thread["frameTable"]["data"]]
+    counts = []
+    for prefix, frame in thread["stackTable"]["data"]:
+        counts.append((counts[prefix] if prefix is not None else 0) + is_user[frame])
+    return counts
+
+
+class PerfDwarf(Profiler):
+    def __init__(self, bench, command):
+        self.path = os.path.join(bench.directory, "dwarf.data")
+        self.process = Process(["perf", "record", "-q", "-B", "-e", "cpu-clock", "-F", "997", "--call-graph",
+                                "dwarf,65528", "-o", self.path, "--", *command], stderr=subprocess.PIPE)
+        bench.running.append(self.process)
+        self.record_s = wait_for_command(self.process)
+        begin = time.monotonic()
+        subprocess.run(["perf", "script", "--no-inline", "-i", self.path], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=PERF_SCRIPT_LIMIT_S, check=True)
+        self.finish_s = self.record_s + time.monotonic() - begin
 
 
 class Perf(Profiler):
