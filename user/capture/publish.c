@@ -2,8 +2,7 @@
 /*
  * publish.c - see publish.h.
  *
- * A run of mappings is never changed while a process points at it: the new set goes into another run, and the old one is used again
- * a second later, when no unwinder can still be reading it (and no child that was forked meanwhile still shares it).
+ * A run of mappings is never changed while a process points at it: the new set goes into another run (mapping_runs.h).
  */
 #include "capture/publish.h"
 
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/kernel_side.h"
+#include "capture/mapping_runs.h"
 #include "capture/mapping_set.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -30,9 +30,6 @@
 
 #define GRACE_NS NS_PER_SEC
 #define FIRST_POOLS 2 /* 8 MiB: more than the libraries of most programs need */
-#define MIN_RUN 16
-#define RUN_CLASSES 13 /* 16, 32, ... 65536 mappings */
-#define MAX_RUN (MIN_RUN << (RUN_CLASSES - 1))
 
 /* What is known of the unwind information of an object. */
 struct file_table {
@@ -46,24 +43,13 @@ struct file_table {
 	uint32_t segment_count;
 };
 
-/* A run of mappings in the kernel, MIN_RUN << size_class long. */
-struct run {
-	uint32_t first;
-	uint32_t size_class;
-	uint64_t freed_ns;
-};
-
-struct runs {
-	struct run *items;
-	size_t count, capacity;
-};
-
 /* What one process has in the kernel; by process number. */
 struct published {
 	struct mapping_set set;
 	size_t applied; /* of the address space's mappings are in `set` */
-	struct run run;
+	struct mapping_run run;
 	bool has_run, is_noted, is_over;
+	uint64_t over_ns;
 };
 
 struct publisher {
@@ -86,6 +72,10 @@ struct publisher {
 		size_t count, capacity;
 	} noted;
 	struct {
+		uint32_t *items; /* process numbers */
+		size_t count, capacity;
+	} over; /* their mappings are kept for a moment: raw samples of theirs may be on their way */
+	struct {
 		struct gb_mapping *items;
 		size_t capacity;
 	} plain; /* for publisher_unwind() */
@@ -93,8 +83,7 @@ struct publisher {
 		struct compile_job *items;
 		size_t count, capacity;
 	} jobs; /* of the flush at hand */
-	struct runs free_runs[RUN_CLASSES];
-	uint32_t run_top; /* mappings below were given out */
+	struct mapping_runs runs;
 	uint32_t generation; /* of the set of mappings published last */
 };
 
@@ -151,11 +140,11 @@ void publisher_close(struct publisher *publisher)
 	}
 	for (i = 0; i < publisher->processes.count; i++)
 		mapping_set_clear(&publisher->processes.items[i].set);
-	for (i = 0; i < RUN_CLASSES; i++)
-		free(publisher->free_runs[i].items);
+	mapping_runs_close(&publisher->runs);
 	free(publisher->files.items);
 	free(publisher->processes.items);
 	free(publisher->noted.items);
+	free(publisher->over.items);
 	free(publisher->plain.items);
 	free(publisher->jobs.items);
 	store_close(publisher->store);
@@ -399,70 +388,67 @@ static void use_file(void *context, uint32_t object, int change)
 		file->unused_since_ns = clock_now_ns();
 }
 
-/* ---- runs ------------------------------------------------------------------------------- */
-
-static int take_run(struct publisher *publisher, size_t count, struct run *run)
-{
-	uint64_t now = clock_now_ns();
-	struct runs *free_runs;
-	uint32_t size_class = 0, i;
-
-	while ((MIN_RUN << size_class) < (int)count)
-		size_class++;
-	free_runs = &publisher->free_runs[size_class];
-	for (i = 0; i < free_runs->count; i++) {
-		if (now - free_runs->items[i].freed_ns < GRACE_NS)
-			continue;
-		*run = free_runs->items[i];
-		free_runs->items[i] = free_runs->items[--free_runs->count];
-		return 0;
-	}
-	if (publisher->run_top + (MIN_RUN << size_class) > GB_MAX_MAPPINGS)
-		return -ENOSPC;
-	*run = (struct run){.first = publisher->run_top, .size_class = size_class};
-	publisher->run_top += MIN_RUN << size_class;
-	return 0;
-}
-
-/* Never fails: without memory to remember it, the run is lost, which is as good as full. */
-static void give_run(struct publisher *publisher, struct published *published)
-{
-	struct runs *free_runs = &publisher->free_runs[published->run.size_class];
-
-	if (!published->has_run)
-		return;
-	published->has_run = false;
-	published->run.freed_ns = clock_now_ns();
-	if (!ARRAY_ROOM(free_runs))
-		free_runs->items[free_runs->count++] = published->run;
-}
-
 /* ---- publishing --------------------------------------------------------------------------- */
 
-static void retire(struct publisher *publisher, const struct process *process, struct published *published)
+static void give_run(struct publisher *publisher, struct published *published)
+{
+	if (published->has_run)
+		mapping_runs_give(&publisher->runs, &published->run, clock_now_ns());
+	published->has_run = false;
+}
+
+static void forget(struct publisher *publisher, struct published *published)
 {
 	size_t i;
 
-	if (published->is_over)
-		return;
-	published->is_over = true;
-	/* The entry may be the next image's by now, or a reused pid's; then it has another exec_id or run. */
-	if (published->has_run)
-		kernel_side_drop_process(publisher->kernel, process->tgid, published->run.first);
-	give_run(publisher, published);
 	for (i = 0; i < published->set.count; i++)
 		use_file(publisher, published->set.items[i].object, -1);
 	mapping_set_clear(&published->set);
 }
 
+static void forget_those_over(struct publisher *publisher)
+{
+	uint64_t now = clock_now_ns();
+	size_t i;
+
+	for (i = 0; i < publisher->over.count; i++) {
+		struct published *published = &publisher->processes.items[publisher->over.items[i]];
+
+		if (now - published->over_ns < GRACE_NS)
+			break;
+		forget(publisher, published);
+	}
+	publisher->over.count -= i;
+	if (i)
+		memmove(publisher->over.items, publisher->over.items + i,
+			publisher->over.count * sizeof(*publisher->over.items));
+}
+
+/* The process has ended; the kernel needs it no more. */
+static void retire(struct publisher *publisher, const struct process *process, struct published *published)
+{
+	if (published->is_over)
+		return;
+	published->is_over = true;
+	published->over_ns = clock_now_ns();
+	/* The entry may be the next image's by now, or a reused pid's; then it has another exec_id or run. */
+	if (published->has_run)
+		kernel_side_drop_process(publisher->kernel, process->tgid, published->run.first);
+	give_run(publisher, published);
+	if (ARRAY_ROOM(&publisher->over))
+		forget(publisher, published);
+	else
+		publisher->over.items[publisher->over.count++] = process->number;
+}
+
 static int publish_run(struct publisher *publisher, const struct process *process, struct published *published)
 {
 	struct gb_process_map value = {.count = (uint32_t)published->set.count, .exec_id = process->exec_id};
-	struct run run;
+	struct mapping_run run;
 	size_t i;
 	int err;
 
-	err = published->set.count < MAX_RUN ? take_run(publisher, published->set.count, &run) : -ENOSPC;
+	err = mapping_runs_take(&publisher->runs, published->set.count, clock_now_ns(), &run);
 	if (err) {
 		publisher->stats.no_room++;
 		return 0;
@@ -482,22 +468,14 @@ static int publish_run(struct publisher *publisher, const struct process *proces
 	return 0;
 }
 
-static int publish(struct publisher *publisher, struct process *process)
+/* Adds what the process has mapped since the last time to its set. */
+static int lay_out(struct publisher *publisher, const struct process *process, struct published *published)
 {
 	const struct mapping_counter counter = {.count = use_file, .context = publisher};
 	const struct address_space *space = &process->space;
-	struct published *published;
 	struct live_mapping item;
 	int err;
 
-	err = published_of(publisher, process, &published);
-	if (err)
-		return err;
-	published->is_noted = false;
-	if (process->died_ns) {
-		retire(publisher, process, published);
-		return 0;
-	}
 	for (; published->applied < space->count; published->applied++) {
 		/* The vsyscall page is the kernel's, and the search compares as signed numbers. */
 		if (space->items[published->applied].end > INT64_MAX)
@@ -508,7 +486,24 @@ static int publish(struct publisher *publisher, struct process *process)
 		if (err)
 			return err;
 	}
-	return publish_run(publisher, process, published);
+	return 0;
+}
+
+static int publish(struct publisher *publisher, struct process *process)
+{
+	struct published *published;
+	int err;
+
+	err = published_of(publisher, process, &published);
+	if (err)
+		return err;
+	published->is_noted = false;
+	err = published->is_over ? 0 : lay_out(publisher, process, published);
+	if (process->died_ns) {
+		retire(publisher, process, published);
+		return err;
+	}
+	return err ? err : publish_run(publisher, process, published);
 }
 
 /* The mappings alone, as the unwinder wants them. */
@@ -568,6 +563,7 @@ int publisher_flush(struct publisher *publisher)
 	int err, first;
 	size_t i;
 
+	forget_those_over(publisher);
 	first = load_tables(publisher);
 	for (i = 0; i < publisher->noted.count; i++) {
 		err = publish(publisher, publisher->noted.items[i]);
