@@ -195,11 +195,22 @@ e2e: $(BIN) targets
 	$(Q)$(PYTHON) tests/e2e/run.py --build $(BUILD) $(E2E)
 
 # Records are applied without libbpf, so their fuzzer needs no more of capture.
-build-fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(CORE_SRC) user/capture/records.c
+FUZZ_OBJ := $(patsubst %.c,build-fuzz/%.o,$(CORE_SRC) user/capture/records.c)
+FUZZ_CFLAGS := $(OUR_CFLAGS) -Wno-unknown-warning-option -g -O1 -fno-sanitize-recover=all
+
+build-fuzz/%.o: %.c
 	$(say) FUZZ $@
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(filter-out -MMD -MP,$(OUR_CFLAGS)) -Wno-unknown-warning-option -g -O1 \
-		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $^ -o $@ $(filter-out -lbpf,$(LIBS)) -lpthread
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined -c $< -o $@
+
+build-fuzz/libfuzz.a: $(FUZZ_OBJ)
+	$(say) AR $@
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+build-fuzz/fuzz_%: build-fuzz/tests/fuzz/fuzz_%.o build-fuzz/libfuzz.a
+	$(say) LINK $@
+	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined $^ -o $@ $(filter-out -lbpf,$(LIBS)) -lpthread
 
 fuzz: $(FUZZ_BIN)
 	$(Q)ci/run-fuzz.sh $(or $(FUZZ_SECONDS),60) $^
@@ -230,4 +241,4 @@ format:
 clean:
 	rm -rf build build-san build-tsan build-static build-fuzz
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) build-fuzz -name '*.d' 2>/dev/null)

@@ -102,6 +102,9 @@ prepare 'build' make --no-print-directory -j2 all targets
 stage 'layers' ci/check-layers.sh
 stage 'unit tests (sanitized)' make --no-print-directory -j2 unit
 stage 'self-unwind (BPF)' make --no-print-directory -j2 selftest
+stage 'unwind tables against libdw' make --no-print-directory -j2 oracle
 stage 'golden tests' make --no-print-directory -j2 golden
 stage 'end-to-end tests' make --no-print-directory e2e
+stage 'kernel matrix' make --no-print-directory vm
+stage 'fuzzing' make --no-print-directory -j2 fuzz
 finish

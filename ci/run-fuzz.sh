@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run-fuzz.sh SECONDS BINARY...: runs each fuzzer that long, on from its corpus tests/fuzz/corpus/NAME if there is one.
+# run-fuzz.sh SECONDS BINARY...: runs each fuzzer that long, one on each CPU at a time, on from its corpus tests/fuzz/corpus/NAME if there is one.
 #
 # New inputs are kept in build-fuzz/corpus/NAME, a crashing one in build-fuzz/crash-NAME-*; the corpus in the
 # repository is only read.
@@ -13,13 +13,16 @@ if [ $# -lt 2 ]; then
 fi
 seconds=$1
 shift
-passed=0 failed=0
-for binary in "$@"; do
+
+# One fuzzer; says "ok fuzz NAME" or "not ok fuzz NAME".
+fuzz()
+{
+	local binary=$1 name corpus log seeds=()
+
 	name=$(basename "$binary")
 	name=${name#fuzz_}
 	corpus=build-fuzz/corpus/$name
 	log=build-fuzz/$name.log
-	seeds=()
 	mkdir -p "$corpus"
 	if [ -d "tests/fuzz/corpus/$name" ]; then
 		seeds=("tests/fuzz/corpus/$name")
@@ -27,12 +30,16 @@ for binary in "$@"; do
 	if "$binary" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="build-fuzz/crash-$name-" "$corpus" "${seeds[@]}" >"$log" 2>&1; then
 		echo "ok fuzz $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs"
-		passed=$((passed + 1))
 	else
 		echo "not ok fuzz $name; the end of its output:"
 		tail -40 "$log" | sed 's/^/    /'
-		failed=$((failed + 1))
 	fi
-done
+}
+
+export -f fuzz
+export seconds
+results=$(printf '%s\n' "$@" | xargs -P "$(nproc)" -I{} bash -c 'fuzz {}')
+echo "$results"
+passed=$(grep -c '^ok fuzz' <<<"$results") failed=$(grep -c '^not ok fuzz' <<<"$results")
 echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+[ "$failed" -eq 0 ] && [ "$passed" -eq $# ]
