@@ -23,8 +23,7 @@ static __always_inline struct task_struct *current_task_struct(void)
 	return (struct task_struct *)bpf_get_current_task();
 }
 
-#define TASK_FIELD(task, field)                                                                    \
-	(has_task_btf() ? (task)->field : BPF_CORE_READ((task), field))
+#define TASK_FIELD(task, field) (has_task_btf() ? (task)->field : BPF_CORE_READ((task), field))
 
 /* task_struct.state was renamed to __state, and changed type, in 5.14 (commit 2f064a59a11f). */
 struct task_struct___before_5_14 {
@@ -41,7 +40,8 @@ static __always_inline bool task_is_dead(struct task_struct *task)
 /* Whether the task is within execve(2). (A bit field; it went in 6.19.) */
 static __always_inline bool is_in_exec(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+	return bpf_core_field_exists(task->in_execve) &&
+	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 }
 
 /*

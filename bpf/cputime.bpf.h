@@ -35,7 +35,8 @@ static __always_inline void run_begin(struct run_state *state, struct task_struc
 }
 
 /* The CPU time that `task`, which runs on this CPU, has used up to `now`. */
-static __always_inline __u64 run_cpu_time(struct run_state *state, struct task_struct *task, __u64 now)
+static __always_inline __u64 run_cpu_time(struct run_state *state, struct task_struct *task,
+					  __u64 now)
 {
 	__u64 account = TASK_FIELD(task, se.sum_exec_runtime);
 	__u64 sum;

@@ -8,7 +8,8 @@ const volatile __u32 cfg_own_tgid; /* the profiler, never profiled */
 const volatile bool cfg_all; /* every process; `targets` is not used */
 const volatile bool cfg_kernel_stacks;
 const volatile __u32 cfg_ring_mask; /* number of sample rings - 1; a power of two */
-const volatile __u64 cfg_wake_bytes; /* unread bytes in a sample ring at which the reader is woken */
+/* unread bytes in a sample ring at which the reader is woken */
+const volatile __u64 cfg_wake_bytes;
 const volatile __u64 cfg_control_wake_bytes; /* the same for `control` */
 
 /* Inner map of `samples`; user space makes them, all of one size. */

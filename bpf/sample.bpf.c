@@ -66,7 +66,8 @@ static __always_inline void capture_user(void *ctx, bool is_user, struct sample_
 		sample->user_end = buffer->unwind.end;
 	}
 	if (sample->user_end == GB_STACK_NO_PROCESS && is_in_exec(task)) {
-		sample->user_end = GB_STACK_NO_MEMORY; /* the old image is gone, the new one has not run */
+		/* the old image is gone, the new one has not run */
+		sample->user_end = GB_STACK_NO_MEMORY;
 		return;
 	}
 	/* Code in no mapping was mapped a moment ago, as a rule; by the time user space looks it knows. */

@@ -9,10 +9,12 @@
 #define STACK_BPF_H
 
 /* struct pt_regs of x86-64 in words: ABI, and the same in a perf event's context. */
+/* clang-format off */
 enum pt_regs_word {
 	PT_R15, PT_R14, PT_R13, PT_R12, PT_RBP, PT_RBX, PT_R11, PT_R10, PT_R9, PT_R8, PT_RAX, PT_RCX,
 	PT_RDX, PT_RSI, PT_RDI, PT_ORIG_RAX, PT_RIP, PT_CS, PT_FLAGS, PT_RSP, PT_SS, PT_WORDS
 };
+/* clang-format on */
 
 #define CS_USER_32 0x23 /* code segment of 32-bit programs */
 
@@ -48,7 +50,8 @@ static __always_inline void start_from(struct gb_unwind *u, const __u64 *regs)
 	u->frames = 0;
 	u->max_words = GB_MAX_USER_WORDS;
 	u->end = 0;
-	u->is_return_address = 0; /* interrupted, or right behind a syscall instruction: exact either way */
+	/* interrupted, or right behind a syscall instruction: exact either way */
+	u->is_return_address = 0;
 	u->from_frame_pointer = 0;
 	u->mapping.begin = 0;
 	u->mapping.end = 0;
@@ -80,13 +83,13 @@ static __always_inline bool find_process(struct sample_scratch *buffer, struct t
 }
 
 /* The user registers of the current thread: from the context if it was interrupted in user mode, else saved at entry. */
-static __always_inline int user_regs(const void *ctx, bool is_user, struct task_struct *task, __u64 *regs)
+static __always_inline int user_regs(const void *ctx, bool is_user, struct task_struct *task,
+				     __u64 *regs)
 {
 	int i;
 
 	if (!is_user)
-		return bpf_probe_read_kernel(regs, PT_WORDS * sizeof(*regs),
-					     saved_user_regs(task));
+		return bpf_probe_read_kernel(regs, PT_WORDS * sizeof(*regs), saved_user_regs(task));
 #pragma clang loop unroll(full)
 	for (i = 0; i < PT_WORDS; i++)
 		regs[i] = ((const volatile __u64 *)ctx)[i];

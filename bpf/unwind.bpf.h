@@ -73,7 +73,8 @@ struct {
 
 #define SAMPLE_WORDS (sizeof(struct gb_sample) / 8)
 #define SCRATCH_WORDS (SAMPLE_WORDS + GB_MAX_KERNEL_FRAMES + 1 + GB_RAW_REGS + GB_RAW_STACK_WORDS)
-_Static_assert(GB_RAW_REGS + GB_RAW_STACK_WORDS >= GB_MAX_USER_WORDS, "there is room for frames too");
+_Static_assert(GB_RAW_REGS + GB_RAW_STACK_WORDS >= GB_MAX_USER_WORDS,
+	       "there is room for frames too");
 
 #define CACHED_RULES 1024 /* 32 KiB a CPU: a few stacks of a large program */
 
@@ -154,7 +155,8 @@ static __always_inline __u32 search_mappings(__u32 first, __u32 count, __u64 pc,
 	return first + base;
 }
 
-static __always_inline int gb_find_mapping(struct gb_unwind *u, __u64 pc, struct gb_mapping *mapping)
+static __always_inline int gb_find_mapping(struct gb_unwind *u, __u64 pc,
+					   struct gb_mapping *mapping)
 {
 	__u32 first = SCRATCH_OF(u)->process.first, count = SCRATCH_OF(u)->process.count;
 	struct gb_mapping *found;
@@ -189,7 +191,8 @@ static __always_inline __u32 *find_rows(const struct gb_page *page)
  * The last of the rows [base, end) at `offset` or before; `steps`: more than log2 of their number. A page has 70 rows as a
  * rule; more steps than needed would read far behind them, which costs cache misses.
  */
-static __always_inline __u64 search_rows(const __u32 *rows, __u64 base, __u64 end, __u64 offset, const int steps)
+static __always_inline __u64 search_rows(const __u32 *rows, __u64 base, __u64 end, __u64 offset,
+					 const int steps)
 {
 	int bit;
 
@@ -204,8 +207,8 @@ static __always_inline __u64 search_rows(const __u32 *rows, __u64 base, __u64 en
 	return base;
 }
 
-static __always_inline int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *mapping, __u64 vaddr,
-					struct gb_unwind_rule *rule)
+static __always_inline int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *mapping,
+					__u64 vaddr, struct gb_unwind_rule *rule)
 {
 	__u32 key = (__u32)(vaddr >> 12) + mapping->page_offset, offset = vaddr & 4095;
 	struct gb_page *page = bpf_map_lookup_elem(&pages, &key);

@@ -20,8 +20,10 @@ enum gb_record_kind {
 	GB_RECORD_SAMPLE = 1, /* struct gb_sample, in a ring of `samples` */
 	GB_RECORD_TASK = 2, /* struct gb_task_event, in `control` or from the task iterator */
 	/* 3 and 4 are made in user space from perf events: user/capture/records.h */
-	GB_RECORD_RAW = 5, /* struct gb_sample whose user part is registers and stack memory, in a ring of `samples` */
-	GB_RECORD_WAKE = 6, /* struct gb_record alone, in `control`: a target has mapped code, look at the side-band */
+	/* struct gb_sample whose user part is registers and stack memory, in a ring of `samples` */
+	GB_RECORD_RAW = 5,
+	/* struct gb_record alone, in `control`: a target has mapped code, look at the side-band */
+	GB_RECORD_WAKE = 6,
 };
 
 struct gb_record {
@@ -83,7 +85,8 @@ struct gb_sample {
 	__u16 user_count; /* words of user frames after them */
 	__u8 user_end; /* enum gb_stack_end */
 	__u8 pad[7];
-	__u64 pc[]; /* leaf first: kernel_count kernel addresses, then user_count words of user frames */
+	/* leaf first: kernel_count kernel addresses, then user_count words of user frames */
+	__u64 pc[];
 };
 
 /*
@@ -132,7 +135,8 @@ struct gb_target {
 #define GB_MAPPING_STEPS 16 /* so at most 65535 of one process */
 
 struct gb_chunk {
-	__u32 rows[GB_CHUNK_ROWS]; /* rule number << 12 | offset in the page; sorted within a page */
+	/* rule number << 12 | offset in the page; sorted within a page */
+	__u32 rows[GB_CHUNK_ROWS];
 };
 
 /* One 4 KiB page of code; its rows lie in one chunk, the first has offset 0. */
@@ -161,7 +165,8 @@ struct gb_mapping {
 struct gb_process_map {
 	__u32 first, count;
 	__u32 exec_id; /* of the image */
-	__u32 generation; /* of this set of mappings, never 0: what was looked up in another set does not count */
+	/* of this set of mappings, never 0: what was looked up in another set does not count */
+	__u32 generation;
 };
 
 /*
@@ -176,7 +181,8 @@ enum gb_cfa_kind {
 	GB_CFA_PLT10 = 4, /* the same from byte 10 on */
 	GB_CFA_RBP_DEREF = 5, /* *(RBP + cfa_off) + cfa_add: realigned stacks (DRAP) */
 	GB_CFA_RSP_DEREF = 6, /* *(RSP + cfa_off) + cfa_add */
-	GB_CFA_REG = 7, /* register `reg` + cfa_off; it is known in the leaf, after a signal frame, or if tracked */
+	/* register `reg` + cfa_off; it is known in the leaf, after a signal frame, or if tracked */
+	GB_CFA_REG = 7,
 	GB_CFA_SIGNAL = 8, /* a signal frame: all registers are on the stack */
 	GB_CFA_END = 9, /* the outermost frame: a real end of stack */
 	GB_CFA_FRAME_POINTER = 10, /* nothing is known: follow RBP, guardedly */
@@ -209,7 +215,8 @@ enum gb_reg {
 	GB_REG_RDI = 8,
 	GB_REG_RSI = 9,
 	GB_REG_RBP = 10,
-	GB_REG_RBX = 11, /* also followed from frame to frame, through files whose rules have rbx_off */
+	/* also followed from frame to frame, through files whose rules have rbx_off */
+	GB_REG_RBX = 11,
 	GB_REG_RDX = 12,
 	GB_REG_RAX = 13,
 	GB_REG_RCX = 14,
@@ -226,10 +233,12 @@ struct gb_unwind_rule {
 	__s32 cfa_off; /* bytes */
 	__s32 fp_off; /* bytes */
 	__s16 cfa_add; /* bytes */
-	__s16 rbx_off; /* RBX was saved at CFA + rbx_off; 0: unchanged (or not tracked in this file); or GB_RBX_LOST */
+	/* RBX was saved at CFA + rbx_off; 0: unchanged (or not tracked in this file); or GB_RBX_LOST */
+	__s16 rbx_off;
 };
 
-#define GB_RBX_LOST (-32768) /* the caller's RBX is somewhere that no rule can say, as in realigned stacks */
+#define GB_RBX_LOST                                                                                \
+	(-32768) /* the caller's RBX is somewhere that no rule can say, as in realigned stacks */
 
 /* Index into the `stats` map (per-CPU __u64 each). */
 enum gb_stat {

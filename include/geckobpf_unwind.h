@@ -18,16 +18,20 @@
 
 #include "geckobpf_abi.h"
 
-#define GB_WINDOW_WORDS 32 /* of the stack are read at a time: a read of some hundred bytes costs hardly more than one of 8 */
+#define GB_WINDOW_WORDS                                                                            \
+	32 /* of the stack are read at a time: a read of some hundred bytes costs hardly more than one of 8 */
 #define GB_WINDOW_BYTES (GB_WINDOW_WORDS * 8)
-#define GB_WINDOW_BACK 48 /* it starts so far below: RBP and others are saved below the return address */
-#define GB_MAX_FP_FRAME_BYTES (1 << 20) /* a frame pointer that points further than this is garbage */
+#define GB_WINDOW_BACK                                                                             \
+	48 /* it starts so far below: RBP and others are saved below the return address */
+#define GB_MAX_FP_FRAME_BYTES                                                                      \
+	(1 << 20) /* a frame pointer that points further than this is garbage */
 #define GB_ADDRESS_BITS 48
 #define GB_SIGNAL_REGISTERS_AT 40 /* offset of struct sigcontext in struct ucontext */
 
 struct gb_unwind {
 	__u64 regs[GB_REG_COUNT]; /* of the frame at hand */
-	__u32 known; /* bit per register whose value in this frame is known; RIP, RSP and RBP always are */
+	/* bit per register whose value in this frame is known; RIP, RSP and RBP always are */
+	__u32 known;
 	__u32 count; /* words written to `words` */
 	__u32 frames; /* frames written */
 	__u32 max_words;
@@ -52,8 +56,8 @@ struct gb_cached_rule {
 };
 
 static GB_INLINE int gb_find_mapping(struct gb_unwind *u, __u64 pc, struct gb_mapping *mapping);
-static GB_INLINE int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *mapping, __u64 vaddr,
-				  struct gb_unwind_rule *rule);
+static GB_INLINE int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *mapping,
+				  __u64 vaddr, struct gb_unwind_rule *rule);
 static GB_INLINE int gb_read_user(struct gb_unwind *u, __u64 address, void *to, __u32 bytes);
 /* The one place where what was found for `pc` is kept, or NULL. */
 static GB_INLINE struct gb_cached_rule *gb_cache_slot(struct gb_unwind *u, __u64 pc);
@@ -185,7 +189,9 @@ static GB_INLINE int gb_cfa(struct gb_unwind *u, const struct gb_unwind_rule *ru
 		return 0;
 	case GB_CFA_RBP_DEREF:
 	case GB_CFA_RSP_DEREF:
-		if (gb_read_word(u, (rule->cfa == GB_CFA_RBP_DEREF ? bp : sp) + (__s64)rule->cfa_off, cfa))
+		if (gb_read_word(u,
+				 (rule->cfa == GB_CFA_RBP_DEREF ? bp : sp) + (__s64)rule->cfa_off,
+				 cfa))
 			return gb_stop(u, GB_STACK_READ_FAILED);
 		*cfa += (__s64)rule->cfa_add;
 		return 0;
@@ -199,8 +205,8 @@ static GB_INLINE int gb_cfa(struct gb_unwind *u, const struct gb_unwind_rule *ru
 	}
 }
 
-static GB_INLINE int gb_caller_rbp(struct gb_unwind *u, const struct gb_unwind_rule *rule, __u64 cfa,
-				   __u64 *bp)
+static GB_INLINE int gb_caller_rbp(struct gb_unwind *u, const struct gb_unwind_rule *rule,
+				   __u64 cfa, __u64 *bp)
 {
 	switch (rule->fp) {
 	case GB_FP_CFA:
@@ -217,7 +223,8 @@ static GB_INLINE int gb_caller_rbp(struct gb_unwind *u, const struct gb_unwind_r
 }
 
 /* Follows RBX where the file says where it is; elsewhere it is lost with all registers but the three. */
-static GB_INLINE void gb_caller_rbx(struct gb_unwind *u, const struct gb_unwind_rule *rule, __u64 cfa)
+static GB_INLINE void gb_caller_rbx(struct gb_unwind *u, const struct gb_unwind_rule *rule,
+				    __u64 cfa)
 {
 	__u32 is_known = u->known >> GB_REG_RBX & 1;
 

@@ -50,7 +50,9 @@ static void default_path(const struct session *session, char *path, size_t path_
 	size_t i;
 
 	for (i = 0; name[i] && i < sizeof(safe) - 1; i++)
-		safe[i] = strchr("/ \t\n:*?\"<>|\\'", name[i]) || (unsigned char)name[i] < ' ' ? '_' : name[i];
+		safe[i] = strchr("/ \t\n:*?\"<>|\\'", name[i]) || (unsigned char)name[i] < ' '
+				  ? '_'
+				  : name[i];
 	safe[i] = '\0';
 	localtime_r(&now, &local);
 	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &local);
@@ -71,7 +73,8 @@ int save_check(struct session *session)
 	if (!err)
 		return 0;
 	if (err == -EINVAL)
-		log_error("%s: unknown suffix; give a .json, .json.gz or .json.zst file, or - for stdout",
+		log_error("%s: unknown suffix; give a .json, .json.gz or .json.zst file, or - for "
+			  "stdout",
 			  session->config->output);
 	else
 		log_error("%s: cannot write there: %s; give another file with --output",
@@ -224,7 +227,8 @@ static int open_symbols(const struct session *session, struct writing *writing)
 		return err;
 	err = kernel_symbols_open(&writing->kernel, NULL);
 	if (err == -EACCES)
-		log_warn("kernel symbols: hidden; kernel frames have no names. To see them: sysctl kernel.kptr_restrict=0");
+		log_warn("kernel symbols: hidden; kernel frames have no names. To see them: sysctl "
+			 "kernel.kptr_restrict=0");
 	else if (err)
 		log_warn("kernel symbols: %s; kernel frames have no names", strerror(-err));
 	return 0;
@@ -297,11 +301,15 @@ static void print_size(uint64_t bytes, char *text, size_t text_bytes)
 static void print_losses(const struct tally *tally)
 {
 	if (tally->lost)
-		log_warn("%" PRIu64 " samples were lost: we could not keep up; lower --rate", tally->lost);
+		log_warn("%" PRIu64 " samples were lost: we could not keep up; lower --rate",
+			 tally->lost);
 	if (tally->overwritten)
-		log_warn("%" PRIu64 " samples made room for later ones: the buffer holds the latest", tally->overwritten);
+		log_warn("%" PRIu64
+			 " samples made room for later ones: the buffer holds the latest",
+			 tally->overwritten);
 	if (tally->events_lost)
-		log_warn("%" PRIu64 " events were lost: some names, threads or libraries may be missing",
+		log_warn("%" PRIu64
+			 " events were lost: some names, threads or libraries may be missing",
 			 tally->events_lost);
 }
 
@@ -358,7 +366,8 @@ static void print_top(const char *path, const struct profile_summary *summary)
 			summary->top[i].self_samples, summary->top[i].name);
 }
 
-static int write_and_report(struct session *session, const struct writing *writing, const char *path)
+static int write_and_report(struct session *session, const struct writing *writing,
+			    const char *path)
 {
 	struct profile_summary summary = {0};
 	uint64_t bytes = 0;

@@ -95,7 +95,8 @@ static int open_tables(struct session *session)
 	if (!err)
 		err = objects_open(&session->objects, descriptor_budget(session->cpu_count));
 	if (!err)
-		err = chunk_manager_open(&session->chunks, session->config->buffer_bytes, CHUNK_BYTES);
+		err = chunk_manager_open(&session->chunks, session->config->buffer_bytes,
+					 CHUNK_BYTES);
 	if (!err)
 		err = records_open(&session->records,
 				   &(struct records_config){.processes = session->processes,
@@ -168,7 +169,8 @@ static void report_missing(pid_t pid)
 	pid_t outer = procfs_find_inner_pid(pid);
 
 	if (outer)
-		log_error("pid %d: no such process here, but it is a pid inside a container; give the host's: --pid %d",
+		log_error("pid %d: no such process here, but it is a pid inside a container; give "
+			  "the host's: --pid %d",
 			  (int)pid, (int)outer);
 	else
 		log_error("pid %d: no such process; look it up with pgrep or ps", (int)pid);
@@ -190,16 +192,16 @@ static int check_pid(pid_t pid, struct pid_info *info)
 		report_missing(pid);
 		break;
 	case PID_ZOMBIE:
-		log_error("pid %d (%s): has exited already (a zombie); nothing is left to profile", (int)pid,
-			  info->name);
+		log_error("pid %d (%s): has exited already (a zombie); nothing is left to profile",
+			  (int)pid, info->name);
 		break;
 	case PID_KERNEL:
-		log_error("pid %d (%s): is a kernel thread; use --all to see what the kernel does", (int)pid,
-			  info->name);
+		log_error("pid %d (%s): is a kernel thread; use --all to see what the kernel does",
+			  (int)pid, info->name);
 		break;
 	case PID_THREAD:
-		log_error("pid %d (%s): is a thread; give its process: --pid %u", (int)pid, info->name,
-			  info->tgid);
+		log_error("pid %d (%s): is a thread; give its process: --pid %u", (int)pid,
+			  info->name, info->tgid);
 		break;
 	}
 	return -ESRCH;
@@ -217,7 +219,8 @@ static int check_targets(struct session *session)
 		if (err)
 			return err;
 		if (config->pids[i] == getpid()) {
-			log_error("pid %d: is geckobpf itself; give another process", (int)getpid());
+			log_error("pid %d: is geckobpf itself; give another process",
+				  (int)getpid());
 			return -EINVAL;
 		}
 		if (i == 0)
@@ -299,7 +302,8 @@ static int open_capture(struct session *session)
 
 	err = kernel_side_open(&session->kernel, &kernel_config);
 	if (err) {
-		log_error("BPF programs: the kernel does not load them: %s; -v shows why", strerror(-err));
+		log_error("BPF programs: the kernel does not load them: %s; -v shows why",
+			  strerror(-err));
 		return err;
 	}
 	err = add_targets(session);
@@ -315,14 +319,13 @@ static int open_capture(struct session *session)
 		log_error("unwind tables: %s", strerror(-err));
 		return err;
 	}
-	records_listen(session->records,
-		       &(struct records_listener){.changed = note_change,
-						  .unwind = unwind_raw,
-						  .context = session->publisher});
+	records_listen(session->records, &(struct records_listener){.changed = note_change,
+								    .unwind = unwind_raw,
+								    .context = session->publisher});
 	err = sideband_open(&session->sideband, !kernel_side_tells_mappings(session->kernel));
 	if (!err)
-		err = drain_open(&session->drain, session->kernel, session->sideband, session->records,
-				 session->publisher, session->dump_fd);
+		err = drain_open(&session->drain, session->kernel, session->sideband,
+				 session->records, session->publisher, session->dump_fd);
 	if (err)
 		log_error("perf events: %s", strerror(-err));
 	return err;
@@ -364,11 +367,12 @@ static void announce(struct session *session)
 
 	if (config->all)
 		log_info("all processes (%zu, %zu threads), %u Hz, %s; Ctrl-C stops",
-			 processes_count(session->processes), processes_thread_count(session->processes),
-			 config->rate_hz, stacks);
+			 processes_count(session->processes),
+			 processes_thread_count(session->processes), config->rate_hz, stacks);
 	else if (config->pid_count > 1)
-		log_info("%s (pid %u) and %zu more processes, %u Hz, %s; Ctrl-C stops", session->target.name,
-			 session->target.tgid, config->pid_count - 1, config->rate_hz, stacks);
+		log_info("%s (pid %u) and %zu more processes, %u Hz, %s; Ctrl-C stops",
+			 session->target.name, session->target.tgid, config->pid_count - 1,
+			 config->rate_hz, stacks);
 	else if (session->command)
 		log_info("%s (pid %u), %u Hz, %s; Ctrl-C stops", session->target.name,
 			 session->target.tgid, config->rate_hz, stacks);

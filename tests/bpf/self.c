@@ -24,7 +24,8 @@
 #define INNER_FRAMES 16 /* more than there are between self_check() and the system call */
 #define TABLE_BYTES (64 << 20)
 #define MAX_TRACED 64
-#define RECORD_WORDS (sizeof(struct gb_sample) / 8 + GB_MAX_KERNEL_FRAMES + GB_RAW_REGS + GB_RAW_STACK_WORDS)
+#define RECORD_WORDS                                                                               \
+	(sizeof(struct gb_sample) / 8 + GB_MAX_KERNEL_FRAMES + GB_RAW_REGS + GB_RAW_STACK_WORDS)
 
 /* A sample, its words decoded. */
 struct taken {
@@ -148,7 +149,8 @@ int self_publish(void)
 
 int self_forget(void)
 {
-	return kernel_side_set_process(self.kernel, self.tgid, &(struct gb_process_map){.count = 0});
+	return kernel_side_set_process(self.kernel, self.tgid,
+				       &(struct gb_process_map){.count = 0});
 }
 
 int self_open(void)
@@ -232,16 +234,18 @@ static int find_frame(const struct taken *taken, const struct self_frame *frame)
 	return i;
 }
 
-static void fail_at(const struct taken *taken, size_t at, const struct self_stack *expected, size_t i)
+static void fail_at(const struct taken *taken, size_t at, const struct self_stack *expected,
+		    size_t i)
 {
 	static const struct self_frame none;
 	const struct self_frame *is = at < taken->stack.count ? &taken->stack.frames[at] : &none;
 	const struct self_frame *should = i < expected->count ? &expected->frames[i] : &none;
 
-	self_fail("frame %zu of %zu is pc %llx sp %llx, should be pc %llx sp %llx (%zu of %zu); it ended with %u",
+	self_fail("frame %zu of %zu is pc %llx sp %llx, should be pc %llx sp %llx (%zu of %zu); it "
+		  "ended with %u",
 		  at, taken->stack.count, (unsigned long long)is->pc, (unsigned long long)is->sp,
-		  (unsigned long long)should->pc, (unsigned long long)should->sp, i, expected->count,
-		  taken->end);
+		  (unsigned long long)should->pc, (unsigned long long)should->sp, i,
+		  expected->count, taken->end);
 }
 
 static void count_check(const struct taken *taken)
@@ -253,7 +257,8 @@ static void count_check(const struct taken *taken)
 }
 
 /* From expected[first] on all must be equal, to the end. Returns where it begins in `taken`, or -1. */
-static int compare(const struct taken *taken, const struct self_stack *expected, size_t first, uint8_t end)
+static int compare(const struct taken *taken, const struct self_stack *expected, size_t first,
+		   uint8_t end)
 {
 	int start = find_frame(taken, &expected->frames[first]);
 	size_t at = start < 0 ? 0 : (size_t)start, i = first;
@@ -262,8 +267,8 @@ static int compare(const struct taken *taken, const struct self_stack *expected,
 	while (start >= 0 && at < taken->stack.count && i < expected->count &&
 	       is_equal(&taken->stack.frames[at], &expected->frames[i]))
 		at++, i++;
-	if (start < 0 || at < taken->stack.count || (end == GB_STACK_COMPLETE && i < expected->count) ||
-	    taken->end != end) {
+	if (start < 0 || at < taken->stack.count ||
+	    (end == GB_STACK_COMPLETE && i < expected->count) || taken->end != end) {
 		fail_at(taken, at, expected, i);
 		return -1;
 	}
@@ -380,7 +385,8 @@ void self_print_verified(void)
 		struct bpf_prog_info info = {0};
 		__u32 size = sizeof(info);
 
-		if (!bpf_obj_get_info_by_fd(kernel_side_program_fd(self.kernel, names[i]), &info, &size) &&
+		if (!bpf_obj_get_info_by_fd(kernel_side_program_fd(self.kernel, names[i]), &info,
+					    &size) &&
 		    info.verified_insns) /* told since 5.16 */
 			printf("# %s: %u instructions verified\n", names[i], info.verified_insns);
 	}

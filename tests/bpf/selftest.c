@@ -93,7 +93,8 @@ static const struct test_case {
 	{"std::terminate", shape_exception_terminate, 2, 7, 0, 0},
 	{"every instruction of calls", shape_step_calls, 80, 10, 0, 0},
 	{"every instruction of a realigned function", shape_step_realigned, 15, 5, 0, 0},
-	{"every instruction of a first call through the PLT", shape_step_first_plt_call, 10, 5, 0, 0},
+	{"every instruction of a first call through the PLT", shape_step_first_plt_call, 10, 5, 0,
+	 0},
 	{"every instruction of later calls through the PLT", shape_step_plt_call, 12, 5, 0, 0},
 	{"every instruction in the vDSO", shape_step_vdso, 20, 5, 0, 0},
 	{"a raw sample", raw_sample, 2, 20, 0, 1},
@@ -107,16 +108,17 @@ static bool run_case(const struct test_case *test, unsigned int number)
 	self_tally_begin();
 	test->run();
 	tally = self_tally_begin();
-	if (!tally.failures &&
-	    (tally.checks < test->checks || tally.deepest < test->deepest ||
-	     tally.far_frames < test->far_frames || tally.raw != test->raw)) {
+	if (!tally.failures && (tally.checks < test->checks || tally.deepest < test->deepest ||
+				tally.far_frames < test->far_frames || tally.raw != test->raw)) {
 		tally.failures = 1;
-		snprintf(tally.why, sizeof(tally.why), "%u checks, %zu frames, %u of two words, %u raw samples",
-			 tally.checks, tally.deepest, (unsigned int)tally.far_frames, tally.raw);
+		snprintf(tally.why, sizeof(tally.why),
+			 "%u checks, %zu frames, %u of two words, %u raw samples", tally.checks,
+			 tally.deepest, (unsigned int)tally.far_frames, tally.raw);
 	}
 	printf("%s %u - %s\n", tally.failures ? "not ok" : "ok", number, test->name);
 	if (tally.failures)
-		printf("# %u of %u checks failed; the first: %s\n", tally.failures, tally.checks, tally.why);
+		printf("# %u of %u checks failed; the first: %s\n", tally.failures, tally.checks,
+		       tally.why);
 	else
 		printf("# %u checks, up to %zu frames\n", tally.checks, tally.deepest);
 	fflush(stdout);

@@ -302,7 +302,8 @@ static void check_trail(void)
 	expected.count = 0;
 	for (i = trail.count; i > 0; i--) /* leaf first, and the outermost is in `outer` too */
 		expected.frames[expected.count++] = trail.frames[i - 1];
-	memcpy(&expected.frames[expected.count], &outer.frames[1], (outer.count - 1) * sizeof(outer.frames[0]));
+	memcpy(&expected.frames[expected.count], &outer.frames[1],
+	       (outer.count - 1) * sizeof(outer.frames[0]));
 	expected.count += outer.count - 1;
 	self_check_outer(&expected);
 	BARRIER();

@@ -63,7 +63,8 @@ static void on_trap(int number, siginfo_t *info, void *context)
 
 static bool handle_traps(int flags)
 {
-	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER | flags};
+	struct sigaction action = {.sa_sigaction = on_trap,
+				   .sa_flags = SA_SIGINFO | SA_NODEFER | flags};
 
 	if (!sigaction(SIGILL, &action, NULL))
 		return true;
@@ -97,7 +98,8 @@ NOINLINE void shape_nested_signals(void)
 NOINLINE void shape_signal_stack(void)
 {
 	static char memory[SIGNAL_STACK_BYTES];
-	stack_t stack = {.ss_sp = memory, .ss_size = sizeof(memory)}, none = {.ss_flags = SS_DISABLE};
+	stack_t stack = {.ss_sp = memory, .ss_size = sizeof(memory)},
+		none = {.ss_flags = SS_DISABLE};
 
 	if (sigaltstack(&stack, NULL))
 		self_fail("no signal stack");

@@ -121,7 +121,8 @@ static void take_table(struct input *input, struct code *code)
 {
 	uint32_t i, pages;
 
-	code->table = (struct unwind_table){.pages = code->pages, .rows = code->rows, .rules = code->rules};
+	code->table = (struct unwind_table){
+		.pages = code->pages, .rows = code->rows, .rules = code->rules};
 	code->table.rule_count = 1 + take_byte(input) % MAX_RULES;
 	for (i = 0; i < code->table.rule_count; i++)
 		take(input, &code->rules[i], sizeof(code->rules[i]));
@@ -160,12 +161,14 @@ static void check(const struct raw_stack *stack, const uint64_t *words, uint32_t
 	const uint64_t pc_mask = (1ULL << GB_FRAME_PC_BITS) - 1;
 	uint32_t at = 0, frames = 0;
 
-	if (!count || count > GB_MAX_USER_WORDS || end >= GB_STACK_END_COUNT || end == GB_STACK_NONE ||
-	    end == GB_STACK_RAW || (words[0] & pc_mask) != (stack->regs[GB_REG_RIP] & pc_mask))
+	if (!count || count > GB_MAX_USER_WORDS || end >= GB_STACK_END_COUNT ||
+	    end == GB_STACK_NONE || end == GB_STACK_RAW ||
+	    (words[0] & pc_mask) != (stack->regs[GB_REG_RIP] & pc_mask))
 		abort();
 	for (; at < count; frames++)
 		at += words[at] >> GB_FRAME_PC_BITS == GB_FRAME_FAR ? 2 : 1;
-	if (at != count || frames > GB_MAX_USER_FRAMES || (end == GB_STACK_NO_PROCESS) != !stack->mapping_count)
+	if (at != count || frames > GB_MAX_USER_FRAMES ||
+	    (end == GB_STACK_NO_PROCESS) != !stack->mapping_count)
 		abort();
 	if (end == GB_STACK_FULL && frames < GB_MAX_USER_FRAMES && count + 2 <= GB_MAX_USER_WORDS)
 		abort();
@@ -183,7 +186,8 @@ static void walk(const struct unwind_store *store, const struct raw_stack *stack
 		abort();
 }
 
-static void take_stack(struct input *input, const struct unwind_store *store, const struct code *code)
+static void take_stack(struct input *input, const struct unwind_store *store,
+		       const struct code *code)
 {
 	uint64_t regs[GB_RAW_REGS], *words = malloc(MAX_STACK_WORDS * sizeof(*words)), *exact;
 	struct raw_stack stack = {

@@ -390,7 +390,8 @@ bool oracle_is_start_context(const struct oracle *oracle, uint64_t address)
 		    oracle->functions[i].end - oracle->functions[i].start)
 			break;
 	return i < oracle->count &&
-	       read_code(oracle, oracle->functions[i].start, bytes, sizeof(bytes)) == sizeof(bytes) &&
+	       read_code(oracle, oracle->functions[i].start, bytes, sizeof(bytes)) ==
+		       sizeof(bytes) &&
 	       !memcmp(bytes, code, sizeof(code));
 }
 

@@ -20,7 +20,8 @@
 /* ---- code --------------------------------------------------------------------------------------------- */
 
 enum function {
-	RSP8, /* the first and the last are plain, so that an address beside the code is a function's as well */
+	/* the first and the last are plain, so that an address beside the code is a function's as well */
+	RSP8,
 	RSP32,
 	RBP16,
 	SAVES_RBP,
@@ -192,7 +193,8 @@ static inline void leaf(uint64_t pc, uint64_t rbp)
 static inline void unwind(void)
 {
 	uint64_t *exact = malloc(stack.count * sizeof(*exact) + !stack.count);
-	const struct raw_stack raw = {stack.regs, exact, stack.count, mappings, stack.mapping_count};
+	const struct raw_stack raw = {stack.regs, exact, stack.count, mappings,
+				      stack.mapping_count};
 
 	assert_non_null(exact);
 	memcpy(exact, stack.words, stack.count * sizeof(*exact));
@@ -244,6 +246,9 @@ static inline void assert_frames(uint8_t end, size_t count, const struct frame *
 }
 
 #define FRAMES(...)                                                                                \
-	sizeof((struct frame[]){__VA_ARGS__}) / sizeof(struct frame), (struct frame[]){__VA_ARGS__}
+	sizeof((struct frame[]){__VA_ARGS__}) / sizeof(struct frame), (struct frame[])             \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
 
 #endif

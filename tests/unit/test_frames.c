@@ -314,8 +314,8 @@ static void addresses(void **state)
 }
 
 /* The text of a frame that `prefix` called, asserted to be of `category`. */
-static const char *text_of(struct room *room, uint64_t pc, uint32_t prefix, bool is_kernel, bool is_leaf,
-			   enum frame_category category)
+static const char *text_of(struct room *room, uint64_t pc, uint32_t prefix, bool is_kernel,
+			   bool is_leaf, enum frame_category category)
 {
 	const struct frame_node node = {pc, prefix, is_kernel};
 	uint32_t id;
@@ -341,9 +341,11 @@ static void truncated_roots(void **state)
 			snprintf(expected, sizeof(expected), "(truncated: %s)",
 				 why ? why : "reason not known");
 			assert_string_equal(
-				text_of(&room, end, STACK_NODE_NONE, false, false, CATEGORY_OTHER), expected);
+				text_of(&room, end, STACK_NODE_NONE, false, false, CATEGORY_OTHER),
+				expected);
 			assert_string_equal(
-				text_of(&room, end, STACK_NODE_NONE, false, true, CATEGORY_OTHER), expected);
+				text_of(&room, end, STACK_NODE_NONE, false, true, CATEGORY_OTHER),
+				expected);
 		}
 		assert_int_equal(frames_unnamed(room.frames), 0);
 		/* Calls to small addresses, a caller behind them, and small addresses in the kernel. */
@@ -351,9 +353,9 @@ static void truncated_roots(void **state)
 				    mode ? "0x0" : "[unknown] (in [unmapped])");
 		assert_string_equal(text_of(&room, GB_STACK_FULL, 0, false, true, CATEGORY_USER),
 				    mode ? "0x4" : "[unknown] (in [unmapped])");
-		assert_string_equal(
-			text_of(&room, GB_STACK_END_COUNT, STACK_NODE_NONE, false, false, CATEGORY_USER),
-			mode ? "0xd" : "[unknown] (in [unmapped])");
+		assert_string_equal(text_of(&room, GB_STACK_END_COUNT, STACK_NODE_NONE, false,
+					    false, CATEGORY_USER),
+				    mode ? "0xd" : "[unknown] (in [unmapped])");
 		assert_string_equal(
 			text_of(&room, GB_STACK_FULL, STACK_NODE_NONE, true, true, CATEGORY_KERNEL),
 			mode ? "0x4" : "[unknown] (in [kernel])");

@@ -80,8 +80,10 @@ static void assert_set(size_t count, const struct expected *expected)
 }
 
 #define SET(...)                                                                                   \
-	sizeof((struct expected[]){__VA_ARGS__}) / sizeof(struct expected),                        \
-		(struct expected[]){__VA_ARGS__}
+	sizeof((struct expected[]){__VA_ARGS__}) / sizeof(struct expected), (struct expected[])    \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
 
 static void apart(void **state)
 {
@@ -107,7 +109,8 @@ static void over_one(void **state)
 	assert_set(SET({10, 14, 3}, {14, 15, 2}, {15, 17, 5}, {17, 18, 2}, {18, 20, 4}));
 	must_add(6, 5, 11); /* from before */
 	must_add(7, 19, 25); /* to behind */
-	assert_set(SET({5, 11, 6}, {11, 14, 3}, {14, 15, 2}, {15, 17, 5}, {17, 18, 2}, {18, 19, 4}, {19, 25, 7}));
+	assert_set(SET({5, 11, 6}, {11, 14, 3}, {14, 15, 2}, {15, 17, 5}, {17, 18, 2}, {18, 19, 4},
+		       {19, 25, 7}));
 	must_add(8, 0, 100); /* all */
 	assert_set(SET({0, 100, 8}));
 }
@@ -190,7 +193,8 @@ static void failing_allocations(void **state)
 	memcpy(before, set.items, 7 * sizeof(*before));
 	memcpy(before_uses, uses, sizeof(uses));
 	alloc_fail_at(1);
-	assert_int_equal(add(9, 12, 55), -ENOMEM); /* there is room for one more, which might be two */
+	/* there is room for one more, which might be two */
+	assert_int_equal(add(9, 12, 55), -ENOMEM);
 	assert_true(alloc_fail_stop());
 	assert_int_equal(set.count, 7);
 	assert_memory_equal(set.items, before, 7 * sizeof(*before));
@@ -208,12 +212,9 @@ int main(void)
 {
 #define FRESH(test) cmocka_unit_test_teardown(test, teardown)
 	const struct CMUnitTest tests[] = {
-		FRESH(apart),
-		FRESH(over_one),
-		FRESH(over_many),
-		FRESH(edges_of_the_address_space),
-		FRESH(random_overlays),
-		FRESH(failing_allocations),
+		FRESH(apart),           FRESH(over_one),
+		FRESH(over_many),       FRESH(edges_of_the_address_space),
+		FRESH(random_overlays), FRESH(failing_allocations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

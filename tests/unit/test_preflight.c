@@ -32,7 +32,8 @@ static void check_kernels(const struct kernel_case *cases, size_t count)
 
 	for (i = 0; i < count; i++) {
 		char problem[256] = "untouched", want[256];
-		int err = preflight_kernel(cases[i].release, cases[i].version, problem, sizeof(problem));
+		int err = preflight_kernel(cases[i].release, cases[i].version, problem,
+					   sizeof(problem));
 
 		snprintf(want, sizeof(want), "kernel %s: %s", cases[i].release,
 			 cases[i].problem ? cases[i].problem : "");
@@ -43,52 +44,53 @@ static void check_kernels(const struct kernel_case *cases, size_t count)
 
 #define CHECK_KERNELS(...)                                                                         \
 	do {                                                                                       \
-		static const struct kernel_case cases[] = { __VA_ARGS__ };                         \
+		static const struct kernel_case cases[] = {__VA_ARGS__};                           \
 		check_kernels(cases, sizeof(cases) / sizeof(cases[0]));                            \
 	} while (0)
 
 static void test_too_old(void **state)
 {
-	CHECK_KERNELS({ "5.9.16", "#1 SMP", TOO_OLD }, { "5.8.0-63-generic", "#71-Ubuntu SMP", TOO_OLD },
-		      { "4.19.300", "#1 SMP", TOO_OLD }, { "2.6.32", "#1 SMP", TOO_OLD },
-		      { "5.10.0-46-cloud-amd64", DEBIAN("5.10.262-1"), NULL },
-		      { "5.10.0-30-amd64", DEBIAN("5.9.11-1"), TOO_OLD },
-		      { "5.10.0", "#1 SMP", NULL }, { "5.14.21", "#1 SMP", NULL }, { "5.15.0-105-generic", "#115-Ubuntu SMP", NULL },
-		      { "5.10", "#1 SMP", NULL });
+	CHECK_KERNELS({"5.9.16", "#1 SMP", TOO_OLD},
+		      {"5.8.0-63-generic", "#71-Ubuntu SMP", TOO_OLD},
+		      {"4.19.300", "#1 SMP", TOO_OLD}, {"2.6.32", "#1 SMP", TOO_OLD},
+		      {"5.10.0-46-cloud-amd64", DEBIAN("5.10.262-1"), NULL},
+		      {"5.10.0-30-amd64", DEBIAN("5.9.11-1"), TOO_OLD}, {"5.10.0", "#1 SMP", NULL},
+		      {"5.14.21", "#1 SMP", NULL}, {"5.15.0-105-generic", "#115-Ubuntu SMP", NULL},
+		      {"5.10", "#1 SMP", NULL});
 }
 
 /* The bounds of both ranges. */
 static void test_freezing(void **state)
 {
-	CHECK_KERNELS({ "5.18.19", "#1 SMP", NULL }, { "5.19.0", "#1 SMP", FREEZES },
-		      { "5.19.17", "#1 SMP", FREEZES }, { "6.0.0", "#1 SMP", FREEZES },
-		      { "6.0.19", "#1 SMP", FREEZES }, { "6.1.0", "#1 SMP", FREEZES },
-		      { "6.1.35", "#1 SMP", FREEZES }, { "6.1.36", "#1 SMP", NULL },
-		      { "6.1.200", "#1 SMP", NULL }, { "6.2.0", "#1 SMP", FREEZES },
-		      { "6.2.16", "#1 SMP", FREEZES }, { "6.3.0", "#1 SMP", FREEZES },
-		      { "6.3.9", "#1 SMP", FREEZES }, { "6.3.10", "#1 SMP", NULL },
-		      { "6.4.0", "#1 SMP", NULL }, { "6.12.9", "#1 SMP", NULL },
-		      { "7.0.0", "#1 SMP", NULL }, { "10.1.0", "#1 SMP", NULL });
+	CHECK_KERNELS({"5.18.19", "#1 SMP", NULL}, {"5.19.0", "#1 SMP", FREEZES},
+		      {"5.19.17", "#1 SMP", FREEZES}, {"6.0.0", "#1 SMP", FREEZES},
+		      {"6.0.19", "#1 SMP", FREEZES}, {"6.1.0", "#1 SMP", FREEZES},
+		      {"6.1.35", "#1 SMP", FREEZES}, {"6.1.36", "#1 SMP", NULL},
+		      {"6.1.200", "#1 SMP", NULL}, {"6.2.0", "#1 SMP", FREEZES},
+		      {"6.2.16", "#1 SMP", FREEZES}, {"6.3.0", "#1 SMP", FREEZES},
+		      {"6.3.9", "#1 SMP", FREEZES}, {"6.3.10", "#1 SMP", NULL},
+		      {"6.4.0", "#1 SMP", NULL}, {"6.12.9", "#1 SMP", NULL},
+		      {"7.0.0", "#1 SMP", NULL}, {"10.1.0", "#1 SMP", NULL});
 }
 
 /* Debian's release says 6.1.0 whatever is in it. */
 static void test_debian(void **state)
 {
-	CHECK_KERNELS({ "6.1.0-9-amd64", DEBIAN("6.1.27-1"), FREEZES },
-		      { "6.1.0-10-amd64", DEBIAN("6.1.37-1"), NULL },
-		      { "6.1.0-47-amd64", DEBIAN("6.1.192-2"), NULL },
-		      { "6.1.0-0.deb11.5-amd64", DEBIAN("6.1.12-1~bpo11+1"), FREEZES },
-		      { "6.12.0-1-arm64", DEBIAN("6.12.5-1"), NULL });
+	CHECK_KERNELS({"6.1.0-9-amd64", DEBIAN("6.1.27-1"), FREEZES},
+		      {"6.1.0-10-amd64", DEBIAN("6.1.37-1"), NULL},
+		      {"6.1.0-47-amd64", DEBIAN("6.1.192-2"), NULL},
+		      {"6.1.0-0.deb11.5-amd64", DEBIAN("6.1.12-1~bpo11+1"), FREEZES},
+		      {"6.12.0-1-arm64", DEBIAN("6.12.5-1"), NULL});
 }
 
 /* Numbers that are only half there, or not there at all. */
 static void test_odd_strings(void **state)
 {
-	CHECK_KERNELS({ "", "", TOO_OLD }, { "garbage", "#1", TOO_OLD }, { "6", "#1", TOO_OLD },
-		      { "6.", "#1", TOO_OLD }, { "v6.5.0", "#1", TOO_OLD }, { "6.5-rc1", "#1", NULL },
-		      { "6.3-rc1", "#1", FREEZES }, { "6.6.87.2-microsoft-standard", "#1", NULL },
-		      { "6.5.0+", "#1 SMP Debian", NULL }, { "6.5.0", "#1 SMP Debian sid", NULL },
-		      { "6.5.0", "#1 SMP Debian ", NULL }, { "6.2.0", "#1 SMP Debian 6", FREEZES });
+	CHECK_KERNELS({"", "", TOO_OLD}, {"garbage", "#1", TOO_OLD}, {"6", "#1", TOO_OLD},
+		      {"6.", "#1", TOO_OLD}, {"v6.5.0", "#1", TOO_OLD}, {"6.5-rc1", "#1", NULL},
+		      {"6.3-rc1", "#1", FREEZES}, {"6.6.87.2-microsoft-standard", "#1", NULL},
+		      {"6.5.0+", "#1 SMP Debian", NULL}, {"6.5.0", "#1 SMP Debian sid", NULL},
+		      {"6.5.0", "#1 SMP Debian ", NULL}, {"6.2.0", "#1 SMP Debian 6", FREEZES});
 }
 
 static void test_problem_is_bounded(void **state)
@@ -123,7 +125,8 @@ static void test_capabilities(void **state)
 
 static void test_rate(void **state)
 {
-	static const char start[] = "--rate 4000000000: more than kernel.perf_event_max_sample_rate (";
+	static const char start[] =
+		"--rate 4000000000: more than kernel.perf_event_max_sample_rate (";
 	char problem[512] = "";
 
 	if (preflight_check(1, problem, sizeof(problem)))
@@ -148,10 +151,14 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_too_old),	    cmocka_unit_test(test_freezing),
-		cmocka_unit_test(test_debian),	    cmocka_unit_test(test_odd_strings),
-		cmocka_unit_test(test_problem_is_bounded), cmocka_unit_test(test_capabilities),
-		cmocka_unit_test(test_rate),	    cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_too_old),
+		cmocka_unit_test(test_freezing),
+		cmocka_unit_test(test_debian),
+		cmocka_unit_test(test_odd_strings),
+		cmocka_unit_test(test_problem_is_bounded),
+		cmocka_unit_test(test_capabilities),
+		cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

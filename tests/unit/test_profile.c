@@ -182,9 +182,11 @@ static void add_root(void)
 	first->cpu_last_ns = 8 * MS;
 	first->died_ns = 1900 * MS;
 	worker->born_ns = 1020 * MS + 1;
-	put(first, &(struct shot){1010 * MS, 5 * MS, 0, {UNREADABLE, LIB + 0x100, LIB + 0x201}, {0}});
+	put(first,
+	    &(struct shot){1010 * MS, 5 * MS, 0, {UNREADABLE, LIB + 0x100, LIB + 0x201}, {0}});
 	put(worker, &(struct shot){900 * MS, 100, 0, {entry + 1, LIB + 0x100}, {0}});
-	put(first, &(struct shot){1050 * MS, 6 * MS, MS / 2, {UNREADABLE, LIB + 0x100, LIB + 0x201}, {0}});
+	put(first,
+	    &(struct shot){1050 * MS, 6 * MS, MS / 2, {UNREADABLE, LIB + 0x100, LIB + 0x201}, {0}});
 	put(first, &(struct shot){1051 * MS,
 				  7 * MS,
 				  MS + MS / 2,
@@ -307,7 +309,7 @@ static void assert_contains(const char *text, const char *part)
 #define STACKS "\"stackTable\":{\"schema\":{\"prefix\":0,\"frame\":1},\"data\":"
 
 #define STACK_ENDS                                                                                 \
-	"\"user_stacks\":{\"complete\":2,\"none, the thread exits or execs\":0,"                  \
+	"\"user_stacks\":{\"complete\":2,\"none, the thread exits or execs\":0,"                   \
 	"\"no registers\":0,\"more frames than there is room for\":0,"                             \
 	"\"process not known yet\":0,\"return address outside of all code\":1,"                    \
 	"\"unwind information not supported\":0,"                                                  \
@@ -359,7 +361,8 @@ static void threads_of_the_root(void **state)
 		"[[0,false,null,null,null,null,0,0],[1,false,null,null,null,null,2,0],"
 		"[2,false,null,null,null,null,2,0],[3,false,null,null,null,null,3,0]]}," STACKS
 		"[[null,0],[0,1],[1,2],[2,3],[3,3]]},"
-		"\"stringTable\":[\"(truncated: stack not readable)\",\"libx.so+0xff (in libx.so)\","
+		"\"stringTable\":[\"(truncated: stack not readable)\",\"libx.so+0xff (in "
+		"libx.so)\","
 		"\"libx.so+0x201 (in libx.so)\",\"startup_64 (in [kernel])\"]}");
 	/* Its stack is complete: no truncated root. Its CPU time fell; a name that is not UTF-8. */
 	assert_contains(
@@ -410,11 +413,12 @@ static void other_processes(void **state)
 		"{\"name\":\"Thread <4250>\",\"processType\":\"default\",\"processName\":\"next\","
 		"\"pid\":\"4242.1\",\"tid\":4250,\"registerTime\":0,\"unregisterTime\":950," ROWS
 		"[[1,910,0,0]]}");
-	assert_contains(text, "\"stringTable\":[\"(truncated: return address outside of all code)\","
-			      "\"[unknown] (in [unmapped])\"]},{\"name\":\"GeckoMain\","
-			      "\"processType\":\"default\",\"processName\":\"next\",\"pid\":\"4242."
-			      "1\",\"tid\":4242,"
-			      "\"registerTime\":900,\"unregisterTime\":950," ROWS "[]}");
+	assert_contains(text,
+			"\"stringTable\":[\"(truncated: return address outside of all code)\","
+			"\"[unknown] (in [unmapped])\"]},{\"name\":\"GeckoMain\","
+			"\"processType\":\"default\",\"processName\":\"next\",\"pid\":\"4242."
+			"1\",\"tid\":4242,"
+			"\"registerTime\":900,\"unregisterTime\":950," ROWS "[]}");
 	assert_contains(text,
 			"\"processType\":\"native\",\"processName\":\"kworker/0:1\",\"pid\":77,"
 			"\"tid\":77,\"registerTime\":0,\"unregisterTime\":null," ROWS

@@ -39,8 +39,9 @@ static void lookup_addresses(void **state)
 	stack.words[6] = 0x1234;
 	stack.words[7] = FN(FRAME_POINTER); /* and END's */
 	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RSP32) + 15, AT(4)}, {FN(RSP32), AT(5)},
-						{FN(SAVES_RBP), AT(8)}, {FN(FRAME_POINTER), AT(9)}));
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({FN(RSP32) + 15, AT(4)}, {FN(RSP32), AT(5)}, {FN(SAVES_RBP), AT(8)},
+			     {FN(FRAME_POINTER), AT(9)}));
 }
 
 static void from_rbp(void **state)
@@ -71,8 +72,9 @@ static void callers_rbp(void **state)
 	stack.words[14] = FN(FRAME_POINTER) + 1; /* without RBP: the end */
 	unwind();
 	assert_frames(GB_STACK_COMPLETE,
-		      FRAMES({FN(SAVES_RBP), AT(3)}, {FN(FP_IN_RBP) + 1, AT(4)}, {FN(RBP16) + 1, AT(14)},
-			     {FN(LOSES_RBP) + 1, AT(15)}, {FN(FRAME_POINTER) + 1, AT(16)}));
+		      FRAMES({FN(SAVES_RBP), AT(3)}, {FN(FP_IN_RBP) + 1, AT(4)},
+			     {FN(RBP16) + 1, AT(14)}, {FN(LOSES_RBP) + 1, AT(15)},
+			     {FN(FRAME_POINTER) + 1, AT(16)}));
 }
 
 /* RBX as an ordinary number: no file says where it is. */
@@ -83,8 +85,8 @@ static void from_register(void **state)
 	stack.words[5] = FN(REG_RSP) + 1; /* RSP is always known */
 	stack.words[6] = FN(REG_R10) + 1; /* R10 is not any more */
 	unwind();
-	assert_frames(GB_STACK_NO_RULE,
-		      FRAMES({FN(REG_R10), AT(6)}, {FN(REG_RSP) + 1, AT(7)}, {FN(REG_R10) + 1, AT(8)}));
+	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(REG_R10), AT(6)}, {FN(REG_RSP) + 1, AT(7)},
+					       {FN(REG_R10) + 1, AT(8)}));
 	leaf(FN(REG_RBX), 0);
 	stack.regs[GB_REG_RBX] = AT(1);
 	stack.words[2] = FN(REG_RBX) + 1;
@@ -105,8 +107,8 @@ static void plt(void **state)
 		leaf(FN(PLT11) + byte, 0);
 		stack.words[eleven] = FN(END) + 1;
 		unwind();
-		assert_frames(GB_STACK_COMPLETE,
-			      FRAMES({FN(PLT11) + byte, AT(1 + eleven)}, {FN(END) + 1, AT(2 + eleven)}));
+		assert_frames(GB_STACK_COMPLETE, FRAMES({FN(PLT11) + byte, AT(1 + eleven)},
+							{FN(END) + 1, AT(2 + eleven)}));
 		leaf(FN(PLT10) + byte, 0);
 		stack.words[ten] = FN(END) + 1;
 		unwind();
@@ -125,8 +127,9 @@ static void deref(void **state)
 	stack.words[19] = FN(RBP16) + 1;
 	stack.words[31] = FN(END) + 1;
 	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RBP_DEREF), AT(10)}, {FN(RSP_DEREF) + 1, AT(20)},
-						{FN(RBP16) + 1, AT(32)}, {FN(END) + 1, AT(33)}));
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({FN(RBP_DEREF), AT(10)}, {FN(RSP_DEREF) + 1, AT(20)},
+			     {FN(RBP16) + 1, AT(32)}, {FN(END) + 1, AT(33)}));
 }
 
 static void deref_of_nothing(void **state)
@@ -186,8 +189,9 @@ static void signal_frame(void **state)
 	stack.words[60] = 0;
 	stack.words[61] = FN(END) + 1;
 	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, AT(40)}, {FN(REG_R10), AT(45)},
-						{FN(RBP16) + 1, AT(62)}, {FN(END) + 1, AT(63)}));
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, AT(40)}, {FN(REG_R10), AT(45)},
+			     {FN(RBP16) + 1, AT(62)}, {FN(END) + 1, AT(63)}));
 }
 
 /* The registers that a signal frame has are those of the interrupted function, not of its callers. */
@@ -198,7 +202,8 @@ static void registers_after_signal(void **state)
 	stack.words[5 + GB_REG_R10] = AT(44);
 	stack.words[40] = FN(REG_R10) + 1;
 	unwind();
-	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(SIGNAL), AT(40)}, {FN(RSP8), AT(41)}, {FN(REG_R10) + 1, AT(42)}));
+	assert_frames(GB_STACK_NO_RULE,
+		      FRAMES({FN(SIGNAL), AT(40)}, {FN(RSP8), AT(41)}, {FN(REG_R10) + 1, AT(42)}));
 }
 
 /* From an alternate stack above down to the one that was interrupted: a far frame, though it is near. */
@@ -226,12 +231,14 @@ static void signal_stack_elsewhere(void **state)
 	stack.words[0] = FN(SIGNAL) + 1;
 	put_signal(1, FN(RSP8) + 4, SP - 0x100000, 0);
 	unwind();
-	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, SP - 0x100000},
-						   {FN(RSP8) + 4, SP - 0x100000 + 8}));
+	assert_frames(GB_STACK_READ_FAILED,
+		      FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, SP - 0x100000},
+			     {FN(RSP8) + 4, SP - 0x100000 + 8}));
 	put_signal(1, FN(END), SP + (1ULL << 40), 0);
 	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, SP + (1ULL << 40)},
-						{FN(END), SP + (1ULL << 40) + 8}));
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, SP + (1ULL << 40)},
+			     {FN(END), SP + (1ULL << 40) + 8}));
 	assert_int_equal(walk.words[1] >> GB_FRAME_PC_BITS, GB_FRAME_FAR);
 }
 
@@ -273,25 +280,29 @@ static void lost_rbx(void **state)
 	stack.regs[GB_REG_RBX] = AT(9);
 	stack.words[0] = TRACKED_FN(REG_RBX) + 1;
 	unwind();
-	assert_frames(GB_STACK_NO_RULE, FRAMES({TRACKED_FN(LOSES_RBX), AT(1)}, {TRACKED_FN(REG_RBX) + 1, AT(2)}));
+	assert_frames(GB_STACK_NO_RULE,
+		      FRAMES({TRACKED_FN(LOSES_RBX), AT(1)}, {TRACKED_FN(REG_RBX) + 1, AT(2)}));
 	/* It is where no rule can say; the frame itself is no less known for that. */
 	leaf(TRACKED_FN(HIDES_RBX), 0);
 	stack.regs[GB_REG_RBX] = AT(9);
 	stack.words[0] = TRACKED_FN(REG_RBX) + 1;
 	unwind();
-	assert_frames(GB_STACK_NO_RULE, FRAMES({TRACKED_FN(HIDES_RBX), AT(1)}, {TRACKED_FN(REG_RBX) + 1, AT(2)}));
+	assert_frames(GB_STACK_NO_RULE,
+		      FRAMES({TRACKED_FN(HIDES_RBX), AT(1)}, {TRACKED_FN(REG_RBX) + 1, AT(2)}));
 	/* A file that does not say, in between. */
 	leaf(FN(RSP8), 0);
 	stack.regs[GB_REG_RBX] = AT(9);
 	stack.words[0] = TRACKED_FN(REG_RBX) + 1;
 	unwind();
-	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(RSP8), AT(1)}, {TRACKED_FN(REG_RBX) + 1, AT(2)}));
+	assert_frames(GB_STACK_NO_RULE,
+		      FRAMES({FN(RSP8), AT(1)}, {TRACKED_FN(REG_RBX) + 1, AT(2)}));
 	/* A guess in between. */
 	leaf(TRACKED_FN(FRAME_POINTER), AT(2));
 	stack.regs[GB_REG_RBX] = AT(9);
 	stack.words[3] = TRACKED_FN(REG_RBX) + 1;
 	unwind();
-	assert_frames(GB_STACK_NO_RULE, FRAMES({TRACKED_FN(FRAME_POINTER), AT(4)}, {TRACKED_FN(REG_RBX) + 1, AT(5)}));
+	assert_frames(GB_STACK_NO_RULE,
+		      FRAMES({TRACKED_FN(FRAME_POINTER), AT(4)}, {TRACKED_FN(REG_RBX) + 1, AT(5)}));
 	/* Lost once, it comes back with who pushed it. */
 	leaf(TRACKED_FN(LOSES_RBX), 0);
 	stack.words[0] = TRACKED_FN(PUSHES_RBX) + 1;
@@ -318,9 +329,9 @@ static void follow_rbp(void **state)
 	stack.words[21] = FN(RBP16) + 1;
 	stack.words[31] = FN(END) + 1;
 	unwind();
-	assert_frames(GB_STACK_COMPLETE,
-		      FRAMES({JIT + 0x10, AT(4)}, {CODE + PAGE + 0x77, AT(9)}, {FN(FRAME_POINTER) + 1, AT(22)},
-			     {FN(RBP16) + 1, AT(32)}, {FN(END) + 1, AT(33)}));
+	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT + 0x10, AT(4)}, {CODE + PAGE + 0x77, AT(9)},
+						{FN(FRAME_POINTER) + 1, AT(22)},
+						{FN(RBP16) + 1, AT(32)}, {FN(END) + 1, AT(33)}));
 }
 
 static void rbp_is_zero(void **state)
@@ -374,7 +385,8 @@ static void longest_guess(void **state)
 	stack.words[words + 1] = FN(END) + 1;
 	stack.words[words + 2] = FN(END) + 1;
 	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(words + 2)}, {FN(END) + 1, AT(words + 3)}));
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({JIT, AT(words + 2)}, {FN(END) + 1, AT(words + 3)}));
 	stack.regs[GB_REG_RBP] += 8;
 	unwind();
 	assert_frames(GB_STACK_FP_FAILED, FRAMES({JIT, AT(1)}));

@@ -26,14 +26,16 @@ static void process_not_known(void **state)
 /* What a rule led to is shown, whatever it is. */
 static void no_mapping_from_a_rule(void **state)
 {
-	static const uint64_t addresses[] = {1, CODE - 1, CODE, TRACKED + PAGE + 1, JIT - 1, JIT + PAGE + 1, (1ULL << 48) - 1};
+	static const uint64_t addresses[] = {
+		1, CODE - 1, CODE, TRACKED + PAGE + 1, JIT - 1, JIT + PAGE + 1, (1ULL << 48) - 1};
 	size_t i;
 
 	for (i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
 		leaf(FN(RSP32), 0);
 		stack.words[3] = addresses[i];
 		unwind();
-		assert_frames(GB_STACK_NO_MAPPING, FRAMES({FN(RSP32), AT(4)}, {addresses[i], AT(5)}));
+		assert_frames(GB_STACK_NO_MAPPING,
+			      FRAMES({FN(RSP32), AT(4)}, {addresses[i], AT(5)}));
 	}
 	/* It is no address at all. */
 	leaf(FN(RSP32), 0);
@@ -45,7 +47,8 @@ static void no_mapping_from_a_rule(void **state)
 /* What a frame pointer led to was a guess: not shown. */
 static void no_mapping_from_a_guess(void **state)
 {
-	static const uint64_t addresses[] = {1, CODE, JIT + PAGE + 1, (1ULL << 48) - 1, 1ULL << 48, UINT64_MAX};
+	static const uint64_t addresses[] = {
+		1, CODE, JIT + PAGE + 1, (1ULL << 48) - 1, 1ULL << 48, UINT64_MAX};
 	size_t i;
 
 	for (i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
@@ -63,7 +66,8 @@ static void no_mapping_after_a_guess(void **state)
 	stack.words[4] = FN(RSP8) + 1;
 	stack.words[5] = 0x5555;
 	unwind();
-	assert_frames(GB_STACK_NO_MAPPING, FRAMES({JIT, AT(5)}, {FN(RSP8) + 1, AT(6)}, {0x5555, AT(7)}));
+	assert_frames(GB_STACK_NO_MAPPING,
+		      FRAMES({JIT, AT(5)}, {FN(RSP8) + 1, AT(6)}, {0x5555, AT(7)}));
 }
 
 static void unmapped_leaf(void **state)
@@ -107,8 +111,9 @@ static void many_mappings(void **state)
 	stack.words[10] = TRACKED_FN(END) + 1;
 	unwind();
 	assert_frames(GB_STACK_COMPLETE,
-		      FRAMES({FN(RSP8), AT(1)}, {TRACKED_FN(RSP8) + 1, AT(2)}, {FN(RSP8) + 1, AT(3)},
-			     {TRACKED_FN(SAVES_RBP) + 1, AT(6)}, {JIT + 1, AT(11)}, {TRACKED_FN(END) + 1, AT(12)}));
+		      FRAMES({FN(RSP8), AT(1)}, {TRACKED_FN(RSP8) + 1, AT(2)},
+			     {FN(RSP8) + 1, AT(3)}, {TRACKED_FN(SAVES_RBP) + 1, AT(6)},
+			     {JIT + 1, AT(11)}, {TRACKED_FN(END) + 1, AT(12)}));
 }
 
 /* ---- rules ------------------------------------------------------------------------------------------------ */
@@ -144,7 +149,8 @@ static void not_monotonic(void **state)
 	stack.words[0] = FN(END) + 1;
 	stack.regs[GB_REG_RSP] = SP;
 	unwind();
-	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(RBP16), AT(1)})); /* RBP was saved below RSP */
+	/* RBP was saved below RSP */
+	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(RBP16), AT(1)}));
 }
 
 /* ---- stacks that cannot be read -------------------------------------------------------------------------------- */
@@ -200,8 +206,8 @@ static void odd_stack(void **state)
 	stack.words[3] = FN(RSP8) + 1;
 	stack.words[4] = FN(END) + 1;
 	unwind();
-	assert_frames(GB_STACK_COMPLETE,
-		      FRAMES({FN(RSP32), AT(4) + 4}, {FN(RSP8) + 1, AT(5) + 4}, {FN(END) + 1, AT(6) + 4}));
+	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RSP32), AT(4) + 4}, {FN(RSP8) + 1, AT(5) + 4},
+						{FN(END) + 1, AT(6) + 4}));
 }
 
 /* ---- far frames ---------------------------------------------------------------------------------------------- */
@@ -217,7 +223,8 @@ static void far_frames(void **state)
 	stack.words[far - 1] = FN(END) + 1;
 	unwind();
 	assert_frames(GB_STACK_COMPLETE,
-		      FRAMES({FN(FAR_LESS), AT(less)}, {FN(FAR_JUST) + 1, AT(far)}, {FN(END) + 1, AT(far + 1)}));
+		      FRAMES({FN(FAR_LESS), AT(less)}, {FN(FAR_JUST) + 1, AT(far)},
+			     {FN(END) + 1, AT(far + 1)}));
 	assert_int_equal(walk.count, 4);
 	assert_int_equal(walk.words[0] >> GB_FRAME_PC_BITS, GB_FRAME_FAR - 1);
 	assert_int_equal(walk.words[1] >> GB_FRAME_PC_BITS, GB_FRAME_FAR);
@@ -273,7 +280,10 @@ static void no_more_words(void **state)
 	stack.words[55 + GB_REG_RIP] = FN(SIGNAL) + 7;
 	stack.words[55 + GB_REG_RSP] = AT(0);
 	for (i = 0; i <= frames; i++)
-		expected[i] = (struct frame){FN(SIGNAL) + (i % 2 ? 3 : i ? 7 : 0), AT(i % 2 ? 0 : 50)};
+		expected[i] = (struct frame){FN(SIGNAL) + (i % 2 ? 3
+							   : i   ? 7
+								 : 0),
+					     AT(i % 2 ? 0 : 50)};
 	unwind();
 	assert_int_equal(walk.count, GB_MAX_USER_WORDS - 1); /* the next could need two */
 	assert_frames(GB_STACK_FULL, frames, expected);

@@ -265,7 +265,8 @@ static void note_change(void *context, struct process *process)
 	told->died_ns = process->died_ns;
 }
 
-static void assert_told(const struct told *told, size_t calls, const struct process *process, size_t mappings)
+static void assert_told(const struct told *told, size_t calls, const struct process *process,
+			size_t mappings)
 {
 	assert_int_equal(told->calls, calls);
 	assert_ptr_equal(told->last, process);

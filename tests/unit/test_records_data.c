@@ -353,7 +353,8 @@ static void answer_raw(void *context, const struct process *process, const struc
 
 static void test_raw_with_listener(void **state)
 {
-	static const uint64_t words[] = {FRAME(0x402001, GB_FRAME_FAR), 0x7fff00000000, FRAME(0x402002, 2)};
+	static const uint64_t words[] = {FRAME(0x402001, GB_FRAME_FAR), 0x7fff00000000,
+					 FRAME(0x402002, 2)};
 	const struct sample_bytes record = make_raw(30, task(10, 10, 0));
 	struct sample_bytes answer = make_user_sample(GB_STACK_COMPLETE, words, 3);
 	struct unwinder unwinder = {.answer = &answer};

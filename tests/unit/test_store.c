@@ -93,14 +93,16 @@ static int teardown_memory(void **state)
 
 static const uint32_t *rows_of(const struct gb_page *page)
 {
-	return memory.pools[page->chunk / GB_POOL_CHUNKS][page->chunk % GB_POOL_CHUNKS].rows + page->first;
+	return memory.pools[page->chunk / GB_POOL_CHUNKS][page->chunk % GB_POOL_CHUNKS].rows +
+	       page->first;
 }
 
 /* ---- tables --------------------------------------------------------------------------------------------- */
 
 static struct gb_unwind_rule rule_of(uint32_t number)
 {
-	return (struct gb_unwind_rule){.cfa = GB_CFA_RSP, .fp = GB_FP_CFA, .cfa_off = (int32_t)number, .fp_off = -16};
+	return (struct gb_unwind_rule){
+		.cfa = GB_CFA_RSP, .fp = GB_FP_CFA, .cfa_off = (int32_t)number, .fp_off = -16};
 }
 
 /* Every page has `rows` rows, evenly spread; they take rules `first_rule`, +1, ... in turn. */
@@ -167,8 +169,8 @@ static void assert_refused(const struct shape *shape, uint64_t now_ns, int expec
 	assert_int_equal(after.chunks, before.chunks);
 }
 
-static void assert_stats(uint64_t tables, uint64_t rows, uint64_t pages, uint64_t rules, uint64_t chunks,
-			 uint64_t pools)
+static void assert_stats(uint64_t tables, uint64_t rows, uint64_t pages, uint64_t rules,
+			 uint64_t chunks, uint64_t pools)
 {
 	const struct store_stats stats = store_get_stats(store);
 
@@ -193,9 +195,9 @@ static void assert_equals_table(const struct stored_table *stored, const struct 
 	uint64_t address = shape->first_page << 12, end = address + ((uint64_t)shape->pages << 12);
 
 	for (; address < end; address++) {
-		const struct gb_unwind_rule *found =
-			store_find(store, (uint32_t)(address >> 12) + (uint32_t)stored_page_offset(stored),
-				   address & 4095);
+		const struct gb_unwind_rule *found = store_find(
+			store, (uint32_t)(address >> 12) + (uint32_t)stored_page_offset(stored),
+			address & 4095);
 
 		assert_non_null(found);
 		assert_memory_equal(found, unwind_table_find(table, address), sizeof(*found));
@@ -208,7 +210,8 @@ static void assert_equals_table(const struct stored_table *stored, const struct 
 static void layout(void **state)
 {
 	struct unwind_page pages[] = {{0, 2}, {2, 1}, {3, 3}};
-	uint32_t rows[] = {ROW(1, 0), ROW(0, 0x10), ROW(1, 0), ROW(2, 0), ROW(0, 0xffe), ROW(1, 0xfff)};
+	uint32_t rows[] = {ROW(1, 0), ROW(0, 0x10),  ROW(1, 0),
+			   ROW(2, 0), ROW(0, 0xffe), ROW(1, 0xfff)};
 	struct gb_unwind_rule rules[] = {rule_of(7), rule_of(8), rule_of(9)};
 	const struct unwind_table table = {.first_page = 0x401,
 					   .page_count = 3,
@@ -280,7 +283,8 @@ static void equality(void **state)
 /* 16 pages of 1,023 rows fill a chunk but for 16 rows, which are left. */
 static void page_in_one_chunk(void **state)
 {
-	static const struct shape shape = {0, 33, UNWIND_MAX_ROWS_PER_PAGE, 0, 1}, small = {0, 1, 16, 0, 1};
+	static const struct shape shape = {0, 33, UNWIND_MAX_ROWS_PER_PAGE, 0, 1},
+				  small = {0, 1, 16, 0, 1};
 	struct stored_table *stored = must_add(&shape, NOW), *last;
 	uint32_t i;
 
@@ -301,8 +305,10 @@ static void page_in_one_chunk(void **state)
 /* A table of 2 ^ 14 rows by 16 pages of 1,024 would not be one; 16 of 1,000 and then one that just fits. */
 static void chunk_to_the_last_row(void **state)
 {
-	static const struct shape most = {0, 16, 1000, 0, 1}, rest = {0, 1, 384, 0, 1}, next = {0, 1, 1, 0, 1};
-	struct stored_table *stored[3] = {must_add(&most, NOW), must_add(&rest, NOW), must_add(&next, NOW)};
+	static const struct shape most = {0, 16, 1000, 0, 1}, rest = {0, 1, 384, 0, 1},
+				  next = {0, 1, 1, 0, 1};
+	struct stored_table *stored[3] = {must_add(&most, NOW), must_add(&rest, NOW),
+					  must_add(&next, NOW)};
 
 	assert_int_equal(memory.pages[16].chunk, 0);
 	assert_int_equal(memory.pages[16].first + memory.pages[16].count, GB_CHUNK_ROWS);
@@ -318,7 +324,8 @@ static void chunk_to_the_last_row(void **state)
 
 static void rules_are_shared(void **state)
 {
-	static const struct shape first = {0, 1, 4, 0, 4}, second = {0, 1, 4, 2, 4}, third = {0, 1, 1, 3, 1};
+	static const struct shape first = {0, 1, 4, 0, 4}, second = {0, 1, 4, 2, 4},
+				  third = {0, 1, 1, 3, 1};
 	struct stored_table *a = must_add(&first, NOW), *b = must_add(&second, NOW), *c;
 	const struct gb_unwind_rule expected = rule_of(3);
 
@@ -344,9 +351,13 @@ static void rules_are_shared(void **state)
 static void rules_are_told_apart(void **state)
 {
 	struct gb_unwind_rule rules[] = {
-		{.cfa = 1},     {.fp = 1},      {.ra = 1},       {.reg = 1},     {.cfa_off = 1},
-		{.fp_off = 1},  {.cfa_add = 1}, {.rbx_off = 1},  {.cfa_off = -1}, {.fp_off = -1},
-		{.cfa_add = -1}, {.rbx_off = -1}, {.cfa_off = 256}, {0},
+		{.cfa = 1},       {.fp = 1},
+		{.ra = 1},        {.reg = 1},
+		{.cfa_off = 1},   {.fp_off = 1},
+		{.cfa_add = 1},   {.rbx_off = 1},
+		{.cfa_off = -1},  {.fp_off = -1},
+		{.cfa_add = -1},  {.rbx_off = -1},
+		{.cfa_off = 256}, {0},
 	};
 	const uint32_t count = sizeof(rules) / sizeof(rules[0]);
 	struct unwind_page page = {0, 1};
@@ -367,8 +378,10 @@ static void rules_are_told_apart(void **state)
 
 static void rules_full(void **state)
 {
-	static const struct shape most = {0, 1, 8, 0, GB_MAX_RULES - 2}, three = {0, 1, 8, GB_MAX_RULES - 2, 3},
-				  two = {0, 1, 2, GB_MAX_RULES - 2, 2}, other = {0, 1, 1, GB_MAX_RULES, 1};
+	static const struct shape most = {0, 1, 8, 0, GB_MAX_RULES - 2},
+				  three = {0, 1, 8, GB_MAX_RULES - 2, 3},
+				  two = {0, 1, 2, GB_MAX_RULES - 2, 2},
+				  other = {0, 1, 1, GB_MAX_RULES, 1};
 	struct stored_table *a = must_add(&most, NOW), *b;
 
 	assert_stats(1, 8, 1, GB_MAX_RULES - 2, 1, 1);
@@ -397,9 +410,12 @@ static void too_many_pages(void **state)
 
 static void pages_reused_after_grace(void **state)
 {
-	static const struct shape small = {0, 1000, 1, 0, 1}, rest = {0, GB_MAX_PAGES - 1000, 1, 0, 2},
-				  again = {0x400, 999, 2, 1, 3}, one = {0, 1, 1, 0, 1}, two = {0, 2, 1, 0, 1};
-	struct stored_table *first = must_add(&small, NOW), *others = must_add(&rest, NOW), *later, *last;
+	static const struct shape small = {0, 1000, 1, 0, 1},
+				  rest = {0, GB_MAX_PAGES - 1000, 1, 0, 2},
+				  again = {0x400, 999, 2, 1, 3}, one = {0, 1, 1, 0, 1},
+				  two = {0, 2, 1, 0, 1};
+	struct stored_table *first = must_add(&small, NOW), *others = must_add(&rest, NOW), *later,
+			    *last;
 
 	assert_stats(2, GB_MAX_PAGES, GB_MAX_PAGES, 2, GB_MAX_PAGES / GB_CHUNK_ROWS, 1);
 	assert_refused(&one, NOW, -ENOSPC);
@@ -427,7 +443,8 @@ static void free_pages_join(void **state)
 {
 	static const unsigned char orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
 						  {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-	static const struct shape third = {0, 100, 1, 0, 1}, rest = {0, GB_MAX_PAGES - 300, 1, 0, 1},
+	static const struct shape third = {0, 100, 1, 0, 1},
+				  rest = {0, GB_MAX_PAGES - 300, 1, 0, 1},
 				  whole = {0, 300, 1, 0, 1};
 	struct stored_table *stored[3], *others;
 	uint64_t now = NOW;
@@ -482,7 +499,8 @@ static void empty_chunks(size_t count)
 
 static void pools_full(void **state)
 {
-	static const struct shape next = {0, 1, 17, 100, 17}, two_chunks = {0, 32, UNWIND_MAX_ROWS_PER_PAGE, 0, 5};
+	static const struct shape next = {0, 1, 17, 100, 17},
+				  two_chunks = {0, 32, UNWIND_MAX_ROWS_PER_PAGE, 0, 5};
 
 	memory.pools_allowed = 1;
 	fill_chunks(GB_POOL_CHUNKS - 1);
@@ -491,12 +509,13 @@ static void pools_full(void **state)
 	assert_null(store_find(store, 16 * (GB_POOL_CHUNKS - 1), 0));
 	/* The first half was never seen, but its rows are not free within a second. */
 	assert_refused(&next, NOW, -ENOSPC);
-	assert_stats(GB_POOL_CHUNKS - 1, (GB_POOL_CHUNKS - 1) * CHUNKFUL_ROWS, 16 * (GB_POOL_CHUNKS - 1), 5,
-		     GB_POOL_CHUNKS - 1, 1);
+	assert_stats(GB_POOL_CHUNKS - 1, (GB_POOL_CHUNKS - 1) * CHUNKFUL_ROWS,
+		     16 * (GB_POOL_CHUNKS - 1), 5, GB_POOL_CHUNKS - 1, 1);
 	memory.pools_allowed = 2;
 	chunkfuls[GB_POOL_CHUNKS - 1] = must_add(&chunkful, NOW);
 	assert_int_equal(memory.pools_made, 2);
-	assert_stats(GB_POOL_CHUNKS, GB_POOL_CHUNKS * CHUNKFUL_ROWS, 16 * GB_POOL_CHUNKS, 5, GB_POOL_CHUNKS, 2);
+	assert_stats(GB_POOL_CHUNKS, GB_POOL_CHUNKS * CHUNKFUL_ROWS, 16 * GB_POOL_CHUNKS, 5,
+		     GB_POOL_CHUNKS, 2);
 	assert_equals_table(chunkfuls[0], &chunkful);
 	assert_equals_table(chunkfuls[GB_POOL_CHUNKS - 1], &chunkful);
 	empty_chunks(GB_POOL_CHUNKS);
@@ -530,8 +549,8 @@ static void check_reuse(size_t victim)
 
 	memcpy(before, rows, sizeof(before));
 	store_remove(store, chunkfuls[victim], NOW);
-	assert_stats(GB_POOL_CHUNKS - 1, (GB_POOL_CHUNKS - 1) * CHUNKFUL_ROWS, 16 * (GB_POOL_CHUNKS - 1), 5,
-		     GB_POOL_CHUNKS - 1, 1);
+	assert_stats(GB_POOL_CHUNKS - 1, (GB_POOL_CHUNKS - 1) * CHUNKFUL_ROWS,
+		     16 * (GB_POOL_CHUNKS - 1), 5, GB_POOL_CHUNKS - 1, 1);
 	assert_refused(&other, NOW + GRACE - 1, -ENOSPC);
 	assert_memory_equal(rows, before, sizeof(before));
 	chunkfuls[victim] = must_add(&other, NOW + GRACE);
@@ -539,7 +558,8 @@ static void check_reuse(size_t victim)
 	assert_int_equal(memory.pages[base].chunk, victim);
 	assert_int_equal(memory.pages[base].first, 0);
 	assert_equals_table(chunkfuls[victim], &other);
-	assert_stats(GB_POOL_CHUNKS, GB_POOL_CHUNKS * CHUNKFUL_ROWS, 16 * GB_POOL_CHUNKS, 8, GB_POOL_CHUNKS, 1);
+	assert_stats(GB_POOL_CHUNKS, GB_POOL_CHUNKS * CHUNKFUL_ROWS, 16 * GB_POOL_CHUNKS, 8,
+		     GB_POOL_CHUNKS, 1);
 }
 
 static void chunks_reused_after_grace(void **state)

@@ -278,8 +278,8 @@ static void test_signal_frame_without_description(void **state)
 #define START_CONTEXT "\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\x74\x08\xe8\x0f\xf6\xfe\xff"
 
 /* A libc, which has code that returns from signals, and a function of 32 bytes with `code`, described by `program`. */
-static struct unwind_table *context_table(const char *letters, const char *program, size_t program_bytes,
-					  const char *code, size_t code_bytes)
+static struct unwind_table *context_table(const char *letters, const char *program,
+					  size_t program_bytes, const char *code, size_t code_bytes)
 {
 	struct frame_bytes frames = frames_for(1);
 	size_t cie = put_usual_cie(&frames);
@@ -303,7 +303,8 @@ static void test_start_of_coroutines(void **state)
 	struct unwind_table *table = context_table("zRS", LITERAL("\0\0"), LITERAL(START_CONTEXT));
 
 	assert_cfa(table, TEXT + 0x7e, GB_CFA_RSP, 16);
-	assert_cfa(table, TEXT + 0x7f, GB_CFA_END, 0); /* looked up for the return address, its first byte */
+	/* looked up for the return address, its first byte */
+	assert_cfa(table, TEXT + 0x7f, GB_CFA_END, 0);
 	assert_cfa(table, TEXT + 0x80, GB_CFA_END, 0);
 	assert_cfa(table, TEXT + 0x9f, GB_CFA_END, 0);
 	assert_cfa(table, TEXT + 0x200, GB_CFA_SIGNAL, 0);
@@ -320,7 +321,8 @@ static void test_not_the_start_of_coroutines(void **state)
 	table = context_table("zR", LITERAL("\0\0"), LITERAL(START_CONTEXT)); /* not a libc */
 	assert_cfa(table, TEXT + 0x80, GB_CFA_RSP, 8);
 	unwind_table_close(table);
-	table = context_table("zRS", LITERAL("\x0e\x10"), LITERAL(START_CONTEXT)); /* it has a frame */
+	/* it has a frame */
+	table = context_table("zRS", LITERAL("\x0e\x10"), LITERAL(START_CONTEXT));
 	assert_cfa(table, TEXT + 0x80, GB_CFA_RSP, 16);
 	unwind_table_close(table);
 	table = context_table("zRS", LITERAL("\0\0"), LITERAL("\x48\x89\xdc\xc3")); /* other code */

@@ -112,8 +112,10 @@ static int open_rings(struct drain *drain)
 	size_t i;
 	int err;
 
-	drain->control = ring_buffer__new(kernel_side_control_fd(drain->kernel), on_control, drain, NULL);
-	drain->samples = ring_buffer__new(kernel_side_ring_fd(drain->kernel, 0), on_sample, drain, NULL);
+	drain->control =
+		ring_buffer__new(kernel_side_control_fd(drain->kernel), on_control, drain, NULL);
+	drain->samples =
+		ring_buffer__new(kernel_side_ring_fd(drain->kernel, 0), on_sample, drain, NULL);
 	if (!drain->control || !drain->samples)
 		return -errno;
 	for (i = 1; i < kernel_side_ring_count(drain->kernel); i++) {

@@ -84,8 +84,7 @@ static void configure(struct kernel_side *kernel, const struct kernel_side_confi
 	rodata->cfg_kernel_stacks = config->kernel_stacks;
 	rodata->cfg_ring_mask = (__u32)kernel->ring_count - 1;
 	rodata->cfg_wake_bytes = kernel->ring_bytes / 4;
-	rodata->cfg_control_wake_bytes =
-		bpf_map__max_entries(kernel->skel->maps.control) / 4;
+	rodata->cfg_control_wake_bytes = bpf_map__max_entries(kernel->skel->maps.control) / 4;
 }
 
 /* Whether a program may run when the kernel function `name` returns: it must be there, and tracing it allowed. */
@@ -115,7 +114,8 @@ static void choose_programs(struct kernel_side *kernel)
 
 	bpf_program__set_autoload(kernel->skel->progs.on_mmap, has_mmap);
 	if (!has_mmap)
-		log_debug("perf_event_mmap cannot be traced: woken for every mapping of code on the machine");
+		log_debug("perf_event_mmap cannot be traced: woken for every mapping of code on "
+			  "the machine");
 }
 
 bool kernel_side_tells_mappings(const struct kernel_side *kernel)
@@ -203,13 +203,13 @@ void kernel_side_close(struct kernel_side *kernel)
 int kernel_side_attach(struct kernel_side *kernel)
 {
 	struct bpf_program *const programs[] = {
-		kernel->skel->progs.on_fork,   kernel->skel->progs.on_exec,
-		kernel->skel->progs.on_rename, kernel->skel->progs.on_switch,
+		kernel->skel->progs.on_fork,    kernel->skel->progs.on_exec,
+		kernel->skel->progs.on_rename,  kernel->skel->progs.on_switch,
 		kernel->skel->progs.list_tasks, kernel->skel->progs.on_mmap,
 	};
 	struct bpf_link **const links[] = {
-		&kernel->skel->links.on_fork,	&kernel->skel->links.on_exec,
-		&kernel->skel->links.on_rename, &kernel->skel->links.on_switch,
+		&kernel->skel->links.on_fork,    &kernel->skel->links.on_exec,
+		&kernel->skel->links.on_rename,  &kernel->skel->links.on_switch,
 		&kernel->skel->links.list_tasks, &kernel->skel->links.on_mmap,
 	};
 	size_t i;
@@ -280,7 +280,8 @@ int kernel_side_list_tasks(struct kernel_side *kernel,
 
 int kernel_side_program_fd(const struct kernel_side *kernel, const char *name)
 {
-	const struct bpf_program *program = bpf_object__find_program_by_name(kernel->skel->obj, name);
+	const struct bpf_program *program =
+		bpf_object__find_program_by_name(kernel->skel->obj, name);
 
 	return program ? bpf_program__fd(program) : -ENOENT;
 }
@@ -350,13 +351,15 @@ int kernel_side_add_pool(struct kernel_side *kernel, uint32_t index, struct gb_c
 	if (fd < 0)
 		return fd;
 	err = map_memory(kernel, fd, GB_POOL_CHUNKS * sizeof(**chunks), chunks);
-	if (!err && bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.row_pools), &index, &fd, BPF_ANY))
+	if (!err &&
+	    bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.row_pools), &index, &fd, BPF_ANY))
 		err = -errno;
 	close(fd); /* the outer map and the memory keep it */
 	return err;
 }
 
-int kernel_side_set_process(struct kernel_side *kernel, uint32_t tgid, const struct gb_process_map *value)
+int kernel_side_set_process(struct kernel_side *kernel, uint32_t tgid,
+			    const struct gb_process_map *value)
 {
 	int fd = bpf_map__fd(kernel->skel->maps.process_maps);
 
@@ -396,12 +399,14 @@ int kernel_side_stats(const struct kernel_side *kernel, uint64_t *stats)
 	return err;
 }
 
-size_t kernel_side_costs(const struct kernel_side *kernel, struct program_cost *costs, size_t capacity)
+size_t kernel_side_costs(const struct kernel_side *kernel, struct program_cost *costs,
+			 size_t capacity)
 {
 	struct bpf_program *program;
 	size_t count = 0;
 
-	bpf_object__for_each_program(program, kernel->skel->obj) {
+	bpf_object__for_each_program(program, kernel->skel->obj)
+	{
 		struct bpf_prog_info info = {0};
 		__u32 size = sizeof(info);
 

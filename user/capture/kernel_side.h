@@ -69,7 +69,8 @@ int kernel_side_map_tables(struct kernel_side *kernel, struct kernel_tables *out
 /* Makes row pool `index` (0, 1, 2, ...); *chunks gets its GB_POOL_CHUNKS chunks. 0 or -errno. */
 int kernel_side_add_pool(struct kernel_side *kernel, uint32_t index, struct gb_chunk **chunks);
 /* Where the unwinder finds the mappings of process `tgid`. 0 or -errno. */
-int kernel_side_set_process(struct kernel_side *kernel, uint32_t tgid, const struct gb_process_map *value);
+int kernel_side_set_process(struct kernel_side *kernel, uint32_t tgid,
+			    const struct gb_process_map *value);
 /* It finds them no more, unless they are not at `first` (any more). */
 void kernel_side_drop_process(struct kernel_side *kernel, uint32_t tgid, uint32_t first);
 
@@ -82,6 +83,7 @@ struct program_cost {
 	uint64_t runs, ns;
 	uint64_t missed; /* runs that the kernel skipped because of recursion */
 };
-size_t kernel_side_costs(const struct kernel_side *kernel, struct program_cost *costs, size_t capacity);
+size_t kernel_side_costs(const struct kernel_side *kernel, struct program_cost *costs,
+			 size_t capacity);
 
 #endif

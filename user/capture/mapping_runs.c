@@ -24,7 +24,8 @@ void mapping_runs_close(struct mapping_runs *runs)
 	*runs = (struct mapping_runs){0};
 }
 
-static int take_free(struct mapping_runs *runs, uint32_t size_class, uint64_t now_ns, struct mapping_run *out)
+static int take_free(struct mapping_runs *runs, uint32_t size_class, uint64_t now_ns,
+		     struct mapping_run *out)
 {
 	struct mapping_run *items = runs->free[size_class].items;
 	size_t i;
@@ -39,7 +40,8 @@ static int take_free(struct mapping_runs *runs, uint32_t size_class, uint64_t no
 	return -ENOENT;
 }
 
-int mapping_runs_take(struct mapping_runs *runs, size_t count, uint64_t now_ns, struct mapping_run *out)
+int mapping_runs_take(struct mapping_runs *runs, size_t count, uint64_t now_ns,
+		      struct mapping_run *out)
 {
 	uint32_t size_class = 0;
 

@@ -31,7 +31,8 @@ struct mapping_runs {
 void mapping_runs_close(struct mapping_runs *runs);
 
 /* A run for `count` mappings. 0, or -ENOSPC: too many of them, or the array is full. */
-int mapping_runs_take(struct mapping_runs *runs, size_t count, uint64_t now_ns, struct mapping_run *out);
+int mapping_runs_take(struct mapping_runs *runs, size_t count, uint64_t now_ns,
+		      struct mapping_run *out);
 
 /* Never fails: without memory to remember it, the run is lost, which is as good as full. */
 void mapping_runs_give(struct mapping_runs *runs, const struct mapping_run *run, uint64_t now_ns);

@@ -65,7 +65,8 @@ int mapping_set_overlay(struct mapping_set *set, const struct live_mapping *item
 	size_t at, behind;
 	int err;
 
-	err = array_reserve((void **)&set->items, &set->capacity, set->count + 2, sizeof(*set->items));
+	err = array_reserve((void **)&set->items, &set->capacity, set->count + 2,
+			    sizeof(*set->items));
 	if (err)
 		return err;
 	at = cut_first(set, item->mapping.begin, end, counter);

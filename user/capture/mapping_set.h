@@ -30,7 +30,8 @@ struct mapping_set {
 
 /* Who counts the mappings of each object. */
 struct mapping_counter {
-	void (*count)(void *context, uint32_t object, int change); /* +1: there is one more; -1: one less */
+	/* +1: there is one more; -1: one less */
+	void (*count)(void *context, uint32_t object, int change);
 	void *context;
 };
 

@@ -65,7 +65,8 @@ int preflight_kernel(const char *release, const char *version, char *problem, si
 		if (number < freezing[i].first || number >= freezing[i].fixed)
 			continue;
 		snprintf(problem, problem_bytes,
-			 "kernel %s: sampling can freeze this kernel (fixed in 6.1.36 and 6.3.10); update it",
+			 "kernel %s: sampling can freeze this kernel (fixed in 6.1.36 and 6.3.10); "
+			 "update it",
 			 release);
 		return -ENOTSUP;
 	}
@@ -126,7 +127,8 @@ static int check_rate(uint32_t rate_hz, char *problem, size_t problem_bytes)
 	if (!limit || rate_hz <= limit)
 		return 0;
 	snprintf(problem, problem_bytes,
-		 "--rate %u: more than kernel.perf_event_max_sample_rate (%lu) allows; lower it, or: sysctl kernel.perf_event_max_sample_rate=%u",
+		 "--rate %u: more than kernel.perf_event_max_sample_rate (%lu) allows; lower it, "
+		 "or: sysctl kernel.perf_event_max_sample_rate=%u",
 		 rate_hz, limit, rate_hz);
 	return -ERANGE;
 }
@@ -146,7 +148,8 @@ static int check_namespace(char *problem, size_t problem_bytes)
 	if (procfs_in_initial_pid_namespace())
 		return 0;
 	snprintf(problem, problem_bytes,
-		 "pid namespace: not the host's; run the container with the host's pids (docker: --pid=host, Kubernetes: hostPID: true)");
+		 "pid namespace: not the host's; run the container with the host's pids (docker: "
+		 "--pid=host, Kubernetes: hostPID: true)");
 	return -ENOTSUP;
 }
 

@@ -74,7 +74,8 @@ struct publisher {
 	struct {
 		uint32_t *items; /* process numbers */
 		size_t count, capacity;
-	} over; /* their mappings are kept for a moment: raw samples of theirs may be on their way */
+		/* their mappings are kept for a moment: raw samples of theirs may be on their way */
+	} over;
 	struct {
 		struct gb_mapping *items;
 		size_t capacity;
@@ -117,9 +118,9 @@ int publisher_open(struct publisher **out, struct kernel_side *kernel, struct ob
 		err = store_open(&publisher->store, &memory);
 	}
 	if (!err)
-		err = store_reserve(publisher->store, publisher->max_pools < FIRST_POOLS ?
-							      (uint32_t)publisher->max_pools :
-							      FIRST_POOLS);
+		err = store_reserve(publisher->store, publisher->max_pools < FIRST_POOLS
+							      ? (uint32_t)publisher->max_pools
+							      : FIRST_POOLS);
 	if (err) {
 		publisher_close(publisher);
 		return err;
@@ -163,7 +164,8 @@ struct publisher_stats publisher_get_stats(const struct publisher *publisher)
 
 /* ---- tables of files ---------------------------------------------------------------- */
 
-static int file_of(struct publisher *publisher, const struct object *object, struct file_table **out)
+static int file_of(struct publisher *publisher, const struct object *object,
+		   struct file_table **out)
 {
 	size_t need = (size_t)object->number + 1;
 	int err;
@@ -194,7 +196,8 @@ static bool evict_one(struct publisher *publisher, uint64_t now)
 	}
 	if (!oldest)
 		return false;
-	store_remove(publisher->store, oldest->stored, oldest->unused_since_ns); /* its grace is over */
+	/* its grace is over */
+	store_remove(publisher->store, oldest->stored, oldest->unused_since_ns);
 	oldest->stored = NULL;
 	oldest->is_tried = false; /* who maps it again gets a new one */
 	publisher->stats.evicted++;
@@ -229,13 +232,14 @@ static int keep_segments(struct file_table *file, const struct unwind_table *tab
 	return 0;
 }
 
-static int published_of(struct publisher *publisher, const struct process *process, struct published **out)
+static int published_of(struct publisher *publisher, const struct process *process,
+			struct published **out)
 {
 	size_t need = (size_t)process->number + 1;
 	int err;
 
-	err = array_reserve((void **)&publisher->processes.items, &publisher->processes.capacity, need,
-			    sizeof(*publisher->processes.items));
+	err = array_reserve((void **)&publisher->processes.items, &publisher->processes.capacity,
+			    need, sizeof(*publisher->processes.items));
 	if (err)
 		return err;
 	while (publisher->processes.count < need)
@@ -256,7 +260,8 @@ static bool source_of(const struct object *object, struct unwind_source *source)
 }
 
 /* Takes over a compiled table. Anything but -ENOMEM leaves the file to frame pointers. */
-static int keep_table(struct publisher *publisher, struct file_table *file, const struct compile_job *job)
+static int keep_table(struct publisher *publisher, struct file_table *file,
+		      const struct compile_job *job)
 {
 	int err = 0;
 
@@ -328,8 +333,9 @@ static int load_tables(struct publisher *publisher)
 		unwind_table_close(job->table);
 	}
 	publisher->stats.compile_ns += compiled - start;
-	log_debug("unwind tables: %zu files, compiled in %.1f ms, stored in %.1f ms", publisher->jobs.count,
-		  (double)(compiled - start) / 1e6, (double)(clock_now_ns() - compiled) / 1e6);
+	log_debug("unwind tables: %zu files, compiled in %.1f ms, stored in %.1f ms",
+		  publisher->jobs.count, (double)(compiled - start) / 1e6,
+		  (double)(clock_now_ns() - compiled) / 1e6);
 	publisher->jobs.count = 0;
 	return first;
 }
@@ -357,7 +363,8 @@ static bool virtual_address(const struct file_table *file, uint64_t offset, uint
 
 /* ---- the mappings of a process ---------------------------------------------------------- */
 
-static int resolve(struct publisher *publisher, const struct mapping *mapping, struct live_mapping *out)
+static int resolve(struct publisher *publisher, const struct mapping *mapping,
+		   struct live_mapping *out)
 {
 	struct file_table *file;
 	uint64_t address;
@@ -425,7 +432,8 @@ static void forget_those_over(struct publisher *publisher)
 }
 
 /* The process has ended; the kernel needs it no more. */
-static void retire(struct publisher *publisher, const struct process *process, struct published *published)
+static void retire(struct publisher *publisher, const struct process *process,
+		   struct published *published)
 {
 	if (published->is_over)
 		return;
@@ -441,9 +449,11 @@ static void retire(struct publisher *publisher, const struct process *process, s
 		publisher->over.items[publisher->over.count++] = process->number;
 }
 
-static int publish_run(struct publisher *publisher, const struct process *process, struct published *published)
+static int publish_run(struct publisher *publisher, const struct process *process,
+		       struct published *published)
 {
-	struct gb_process_map value = {.count = (uint32_t)published->set.count, .exec_id = process->exec_id};
+	struct gb_process_map value = {.count = (uint32_t)published->set.count,
+				       .exec_id = process->exec_id};
 	struct mapping_run run;
 	size_t i;
 	int err;
@@ -469,7 +479,8 @@ static int publish_run(struct publisher *publisher, const struct process *proces
 }
 
 /* Adds what the process has mapped since the last time to its set. */
-static int lay_out(struct publisher *publisher, const struct process *process, struct published *published)
+static int lay_out(struct publisher *publisher, const struct process *process,
+		   struct published *published)
 {
 	const struct mapping_counter counter = {.count = use_file, .context = publisher};
 	const struct address_space *space = &process->space;
@@ -507,7 +518,8 @@ static int publish(struct publisher *publisher, struct process *process)
 }
 
 /* The mappings alone, as the unwinder wants them. */
-static const struct gb_mapping *plain_mappings(struct publisher *publisher, const struct published *published)
+static const struct gb_mapping *plain_mappings(struct publisher *publisher,
+					       const struct published *published)
 {
 	size_t i;
 
@@ -535,8 +547,9 @@ void publisher_unwind(struct publisher *publisher, const struct process *process
 		stack.word_count = raw->user_count - GB_RAW_REGS;
 		stack.mappings = plain_mappings(publisher, published);
 		stack.mapping_count = stack.mappings ? published->set.count : 0;
-		out->user_count = (__u16)raw_unwind(publisher->store, &stack,
-						    (uint64_t *)out->pc + raw->kernel_count, &out->user_end);
+		out->user_count =
+			(__u16)raw_unwind(publisher->store, &stack,
+					  (uint64_t *)out->pc + raw->kernel_count, &out->user_end);
 	}
 	out->hdr.size = (__u32)(sizeof(*out) +
 				((size_t)out->kernel_count + out->user_count) * sizeof(out->pc[0]));

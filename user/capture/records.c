@@ -42,10 +42,12 @@ struct records {
 	struct records_counts counts;
 	struct incoming *incoming;
 	struct tgids expected;
-	uint64_t frames[GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS + 1]; /* of the sample at hand, root first */
+	/* of the sample at hand, root first */
+	uint64_t frames[GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS + 1];
 	union { /* of the raw sample at hand */
 		struct gb_sample sample;
-		uint64_t words[sizeof(struct gb_sample) / 8 + GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS];
+		uint64_t words[sizeof(struct gb_sample) / 8 + GB_MAX_KERNEL_FRAMES +
+			       GB_MAX_USER_WORDS];
 	} unwound;
 };
 
@@ -73,7 +75,7 @@ void records_close(struct records *records)
 
 	if (!records)
 		return;
-	HASH_ITER(hh, records->incoming, incoming, next)
+	HASH_ITER (hh, records->incoming, incoming, next)
 		drop_incoming(records, incoming);
 	free(records->expected.items);
 	free(records);
@@ -164,7 +166,8 @@ static void note_cpu(struct thread *thread, uint64_t cpu_ns)
 
 /* ---- task events -------------------------------------------------------------- */
 
-static void on_seen(struct records *records, struct thread *thread, const struct gb_task_event *event)
+static void on_seen(struct records *records, struct thread *thread,
+		    const struct gb_task_event *event)
 {
 	struct process *process = thread->process;
 	bool is_new = !process->space.count && !process->cmdline && !process->died_ns;
@@ -178,7 +181,8 @@ static void on_seen(struct records *records, struct thread *thread, const struct
 	tell_changed(records, process);
 }
 
-static void on_fork(struct records *records, struct thread *thread, const struct gb_task_event *event)
+static void on_fork(struct records *records, struct thread *thread,
+		    const struct gb_task_event *event)
 {
 	struct process *process = thread->process;
 	struct thread *parent;
@@ -192,8 +196,8 @@ static void on_fork(struct records *records, struct thread *thread, const struct
 		records->counts.no_memory++;
 		return;
 	}
-	check(records, address_space_inherit(&process->space, &parent->process->space,
-					     event->hdr.time_ns));
+	check(records,
+	      address_space_inherit(&process->space, &parent->process->space, event->hdr.time_ns));
 	if (!process->cmdline && parent->process->cmdline)
 		process->cmdline = strdup(parent->process->cmdline);
 	tell_changed(records, process);
@@ -203,7 +207,8 @@ static void on_fork(struct records *records, struct thread *thread, const struct
  * The image that exec replaced, and with it all its threads, end now. exec names the thread anew before it replaces the
  * image, so the last rename was not the old image's.
  */
-static void end_image(struct records *records, struct process *process, const struct gb_task_event *event)
+static void end_image(struct records *records, struct process *process,
+		      const struct gb_task_event *event)
 {
 	size_t i;
 
@@ -230,7 +235,8 @@ static struct incoming *find_incoming(const struct records *records, uint32_t tg
 	return incoming;
 }
 
-static void on_exec(struct records *records, struct thread *thread, const struct gb_task_event *event)
+static void on_exec(struct records *records, struct thread *thread,
+		    const struct gb_task_event *event)
 {
 	struct process *process = thread->process;
 	struct incoming *incoming = find_incoming(records, process->tgid);
@@ -274,7 +280,7 @@ typedef void (*task_handler)(struct records *records, struct thread *thread,
 
 /* What each event does besides naming the thread. */
 static const task_handler task_handlers[] = {
-	[GB_TASK_SEEN] = on_seen, [GB_TASK_FORK] = on_fork,	  [GB_TASK_EXEC] = on_exec,
+	[GB_TASK_SEEN] = on_seen, [GB_TASK_FORK] = on_fork,       [GB_TASK_EXEC] = on_exec,
 	[GB_TASK_RENAME] = NULL,  [GB_TASK_EXIT] = on_exit_event,
 };
 
@@ -390,9 +396,9 @@ static bool is_consistent(const struct gb_sample *sample, size_t size, size_t ma
  */
 static uint64_t missing_root(const struct gb_sample *sample)
 {
-	return sample->user_end >= GB_STACK_FAILED && sample->user_end != GB_STACK_NO_MEMORY ?
-		       sample->user_end :
-		       0;
+	return sample->user_end >= GB_STACK_FAILED && sample->user_end != GB_STACK_NO_MEMORY
+		       ? sample->user_end
+		       : 0;
 }
 
 /*

@@ -28,7 +28,8 @@ struct records;
 /* Kinds that continue enum gb_record_kind. */
 enum map_record_kind {
 	RECORD_MAP = 3, /* struct map_record: executable code was mapped */
-	RECORD_IMAGE = 4, /* struct map_record: exec discarded all mappings; those that follow are the new image's */
+	/* struct map_record: exec discarded all mappings; those that follow are the new image's */
+	RECORD_IMAGE = 4,
 };
 
 struct map_record {

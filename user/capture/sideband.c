@@ -117,7 +117,8 @@ static int open_ring(struct sideband *sideband, unsigned int cpu, struct side_ri
 		fd = open_event(cpu, false, sideband->wake_bytes);
 	if (fd < 0)
 		return fd;
-	page = mmap(NULL, sideband->page_bytes + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	page = mmap(NULL, sideband->page_bytes + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		    0);
 	if (page == MAP_FAILED) {
 		int err = -errno;
 
@@ -247,7 +248,8 @@ static void take_record(struct sideband *sideband, const struct perf_event_heade
 	if (header->type == PERF_RECORD_MMAP2) {
 		take_mmap2(sideband, header, take, context);
 	} else if (header->type == PERF_RECORD_COMM && header->misc & PERF_RECORD_MISC_COMM_EXEC &&
-		   header->size >= sizeof(*header) + sizeof(struct comm_body) + sizeof(struct sample_id)) {
+		   header->size >=
+			   sizeof(*header) + sizeof(struct comm_body) + sizeof(struct sample_id)) {
 		start_record(sideband, RECORD_IMAGE, ((const struct comm_body *)body)->pid,
 			     record_time(header));
 		take(context, &sideband->made.record, sizeof(struct map_record));

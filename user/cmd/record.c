@@ -52,22 +52,28 @@ enum option_key {
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to profile:", 1},
-	{"pid", 'p', "PID[,PID...]", 0, "These processes, their threads, and the children they fork", 0},
+	{"pid", 'p', "PID[,PID...]", 0,
+	 "These processes, their threads, and the children they fork", 0},
 	{"all", 'a', NULL, 0, "Every process on the machine", 0},
-	{"no-children", KEY_NO_CHILDREN, NULL, 0, "Do not follow the children that a process forks", 0},
+	{"no-children", KEY_NO_CHILDREN, NULL, 0, "Do not follow the children that a process forks",
+	 0},
 	{NULL, 0, NULL, 0, "How:", 2},
 	{"rate", 'r', "HZ", 0, "Samples a second and CPU, 1 to 20000 (default 1000)", 0},
 	{"frequency", 'F', "HZ", OPTION_ALIAS, NULL, 0},
 	{"duration", 'd', "SEC", 0,
-	 "Stop after this time; fractions are allowed. Without it: until Ctrl-C, SIGTERM, SIGHUP, or until the last "
+	 "Stop after this time; fractions are allowed. Without it: until Ctrl-C, SIGTERM, SIGHUP, "
+	 "or until the last "
 	 "target exits. Each of them saves the profile",
 	 0},
 	{"user-only", KEY_USER_ONLY, NULL, 0, "No kernel frames", 0},
 	{"kernel", KEY_KERNEL, NULL, 0, "Kernel frames too (the default)", 0},
-	{"unwind-memory", KEY_UNWIND_MEMORY, "MIB", 0, "Limit of the unwind tables in the kernel (default 64)", 0},
+	{"unwind-memory", KEY_UNWIND_MEMORY, "MIB", 0,
+	 "Limit of the unwind tables in the kernel (default 64)", 0},
 	{NULL, 0, NULL, 0, "What to write:", 3},
 	{"output", 'o', "FILE", 0,
-	 "A .json, .json.gz or .json.zst file, - for stdout (default NAME-PID-YYYYMMDD-HHMMSS.json.gz)", 0},
+	 "A .json, .json.gz or .json.zst file, - for stdout (default "
+	 "NAME-PID-YYYYMMDD-HHMMSS.json.gz)",
+	 0},
 	{"symbols", KEY_SYMBOLS, "names|addresses", 0,
 	 "Function names in the file (default), or addresses to be symbolized later", 0},
 	{"profile-name", KEY_PROFILE_NAME, "NAME", 0, "The title of the profile", 0},
@@ -84,8 +90,8 @@ static const struct argp_option options[] = {
 };
 
 /* Logs why the command line is not accepted. */
-static error_t __attribute__((format(printf, 2, 3))) reject(struct arguments *arguments,
-							    const char *format, ...)
+static error_t __attribute__((format(printf, 2, 3)))
+reject(struct arguments *arguments, const char *format, ...)
 {
 	va_list args;
 
@@ -115,7 +121,9 @@ static error_t parse_pids(struct arguments *arguments, const char *list)
 
 	while (!err && (item = strsep(&rest, ","))) {
 		if (!parse_number(item, 1UL << 22, &pid) || !pid)
-			err = reject(arguments, "--pid %s: '%s' is not a process id; give numbers, separated by commas",
+			err = reject(arguments,
+				     "--pid %s: '%s' is not a process id; give numbers, separated "
+				     "by commas",
 				     list, item);
 		else if (ARRAY_ROOM(&arguments->pids))
 			err = ENOMEM;
@@ -131,8 +139,8 @@ static error_t parse_rate(struct arguments *arguments, const char *text)
 	unsigned long rate;
 
 	if (!parse_number(text, MAX_RATE_HZ, &rate) || !rate)
-		return reject(arguments, "--rate %s: out of range; give 1 to %d samples a second", text,
-			      MAX_RATE_HZ);
+		return reject(arguments, "--rate %s: out of range; give 1 to %d samples a second",
+			      text, MAX_RATE_HZ);
 	arguments->config.rate_hz = (uint32_t)rate;
 	return 0;
 }
@@ -143,7 +151,8 @@ static error_t parse_duration(struct arguments *arguments, const char *text)
 	double seconds = strtod(text, &end);
 
 	if (end == text || *end || !(seconds > 0) || seconds > 1e9)
-		return reject(arguments, "--duration %s: not a time; give seconds, such as 10 or 0.5", text);
+		return reject(arguments,
+			      "--duration %s: not a time; give seconds, such as 10 or 0.5", text);
 	arguments->config.duration_s = seconds;
 	return 0;
 }
@@ -156,12 +165,14 @@ static error_t parse_symbols(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-static error_t parse_count(struct arguments *arguments, const char *option, const char *text, size_t *out)
+static error_t parse_count(struct arguments *arguments, const char *option, const char *text,
+			   size_t *out)
 {
 	unsigned long count;
 
 	if (!parse_number(text, 1000000, &count))
-		return reject(arguments, "%s %s: not a number; give a count, such as 10", option, text);
+		return reject(arguments, "%s %s: not a number; give a count, such as 10", option,
+			      text);
 	*out = count;
 	return 0;
 }
@@ -171,7 +182,8 @@ static error_t parse_unwind_memory(struct arguments *arguments, const char *text
 	unsigned long mib;
 
 	if (!parse_number(text, 1024, &mib) || mib < 4)
-		return reject(arguments, "--unwind-memory %s: out of range; give 4 to 1024 MiB", text);
+		return reject(arguments, "--unwind-memory %s: out of range; give 4 to 1024 MiB",
+			      text);
 	arguments->config.unwind_bytes = mib * MIB;
 	return 0;
 }
@@ -212,7 +224,9 @@ static error_t parse_output_option(int key, char *value, struct arguments *argum
 		return 0;
 	case KEY_INCLUDE_ARGS:
 		config->include_args = DEFAULT_INCLUDE_ARGS;
-		return value ? parse_count(arguments, "--include-args", value, &config->include_args) : 0;
+		return value ? parse_count(arguments, "--include-args", value,
+					   &config->include_args)
+			     : 0;
 	case KEY_TOP:
 		return parse_count(arguments, "--top", value, &config->top);
 	case KEY_DUMP:
@@ -268,17 +282,23 @@ static int check_arguments(struct arguments *arguments)
 	if (ways == 1)
 		return 0;
 	if (ways == 0)
-		return reject(arguments, "nothing to profile: give --pid PID, --all, or -- COMMAND (see --help)");
-	return reject(arguments, "more than one thing to profile: give only one of --pid, --all and -- COMMAND");
+		return reject(
+			arguments,
+			"nothing to profile: give --pid PID, --all, or -- COMMAND (see --help)");
+	return reject(
+		arguments,
+		"more than one thing to profile: give only one of --pid, --all and -- COMMAND");
 }
 
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
 	.args_doc = "--pid PID[,PID...]\n--all\n-- COMMAND [ARG...]",
-	.doc = "Profiles Linux programs from the kernel and writes a profile for the Firefox Profiler "
+	.doc = "Profiles Linux programs from the kernel and writes a profile for the Firefox "
+	       "Profiler "
 	       "(https://profiler.firefox.com).\v"
-	       "Exit status: 0, or the command's own; 1 when the profile could not be made; 2 for a wrong "
+	       "Exit status: 0, or the command's own; 1 when the profile could not be made; 2 for "
+	       "a wrong "
 	       "command line; 126 or 127 when the command cannot be run.",
 };
 
@@ -305,9 +325,9 @@ static int exec_failed(const char *name, int err)
 	bool is_number = name[strspn(name, "0123456789")] == '\0';
 
 	log_error("%s: %s; %s", name, is_missing ? "command not found" : strerror(-err),
-		  is_number  ? "to profile a process, give --pid" :
-		  is_missing ? "check its name and $PATH" :
-			       "check that it is an executable file");
+		  is_number    ? "to profile a process, give --pid"
+		  : is_missing ? "check its name and $PATH"
+			       : "check that it is an executable file");
 	return is_missing ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
@@ -322,8 +342,8 @@ static int record(const struct session_config *config)
 	err = session_start(session, &exec_error);
 	if (err) {
 		session_close(session);
-		return err == SESSION_EXEC_FAILED ? exec_failed(config->argv[0], exec_error) :
-						    EXIT_FAILURE;
+		return err == SESSION_EXEC_FAILED ? exec_failed(config->argv[0], exec_error)
+						  : EXIT_FAILURE;
 	}
 	err = session_run(session);
 	if (session_save(session))
@@ -338,7 +358,8 @@ static int show(int key)
 	char name[] = "geckobpf";
 
 	if (key == KEY_HELP)
-		argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~(ARGP_HELP_EXIT_OK | ARGP_HELP_EXIT_ERR), name);
+		argp_help(&argp, stdout,
+			  ARGP_HELP_STD_HELP & ~(ARGP_HELP_EXIT_OK | ARGP_HELP_EXIT_ERR), name);
 	else
 		puts("geckobpf " GECKOBPF_VERSION);
 	return EXIT_SUCCESS;

@@ -140,8 +140,7 @@ static int count_self(struct process_writer *writer, const struct thread_stream 
 	size_t length;
 	const char *name = frames_text(writer->frames, text, &length);
 
-	return tally_add(writer->pass->tally, name, length,
-			 stream->self_samples.items[stack]);
+	return tally_add(writer->pass->tally, name, length, stream->self_samples.items[stack]);
 }
 
 static int count_thread(struct process_writer *writer, const struct thread_stream *stream)

@@ -101,7 +101,8 @@ int thread_stream_finish(struct thread_stream *stream)
 /* ---- stacks -------------------------------------------------------------------------- */
 
 /* The stack of `location` called by `prefix`. */
-static int add_stack(struct thread_stream *stream, uint32_t prefix, uint32_t location, uint32_t *stack)
+static int add_stack(struct thread_stream *stream, uint32_t prefix, uint32_t location,
+		     uint32_t *stack)
 {
 	struct stack_counts *counts = &stream->self_samples;
 	uint32_t frame;

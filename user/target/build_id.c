@@ -99,7 +99,8 @@ static int find_in_notes(const unsigned char *notes, size_t left, struct build_i
 			return -ENOENT;
 		desc = name + padded(note.n_namesz);
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    !memcmp(name, "GNU", 4) && note.n_descsz && note.n_descsz <= BUILD_ID_MAX_BYTES) {
+		    !memcmp(name, "GNU", 4) && note.n_descsz &&
+		    note.n_descsz <= BUILD_ID_MAX_BYTES) {
 			*out = (struct build_id){.size = (uint8_t)note.n_descsz};
 			memcpy(out->bytes, desc, note.n_descsz);
 			return 0;

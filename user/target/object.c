@@ -52,7 +52,7 @@ static void clear_index(struct object_ref **index)
 {
 	struct object_ref *ref, *next;
 
-	HASH_ITER(hh, *index, ref, next) {
+	HASH_ITER (hh, *index, ref, next) {
 		HASH_DEL(*index, ref);
 		free(ref);
 	}

@@ -18,7 +18,8 @@
 enum object_kind {
 	OBJECT_FILE,
 	OBJECT_VDSO, /* the kernel's code in every process; `path` is "[vdso]" */
-	OBJECT_ANONYMOUS, /* no file: JIT code and the like; `path` is "//anon" or a name such as "[heap]" */
+	/* no file: JIT code and the like; `path` is "//anon" or a name such as "[heap]" */
+	OBJECT_ANONYMOUS,
 };
 
 struct object {

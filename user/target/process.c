@@ -75,15 +75,15 @@ void processes_close(struct processes *processes)
 
 	if (!processes)
 		return;
-	HASH_ITER(hh, processes->latest, latest, next_latest) {
+	HASH_ITER (hh, processes->latest, latest, next_latest) {
 		HASH_DEL(processes->latest, latest);
 		free(latest);
 	}
-	HASH_ITER(hh, processes->threads, thread, next_thread) {
+	HASH_ITER (hh, processes->threads, thread, next_thread) {
 		HASH_DEL(processes->threads, thread);
 		free(thread);
 	}
-	HASH_ITER(hh, processes->images, image, next_image) {
+	HASH_ITER (hh, processes->images, image, next_image) {
 		HASH_DEL(processes->images, image);
 		address_space_clear(&image->process.space);
 		free(image->process.threads.items);

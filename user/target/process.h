@@ -25,7 +25,8 @@ struct thread {
 	uint32_t tid;
 	uint64_t key_ns; /* the kernel's start time: tells threads with a reused tid apart */
 	uint64_t born_ns; /* 0: before the recording began */
-	uint64_t died_ns; /* 0: alive at the end of the recording (or replaced by exec: see the process) */
+	/* 0: alive at the end of the recording (or replaced by exec: see the process) */
+	uint64_t died_ns;
 	uint64_t cpu_first_ns; /* CPU time it had used when first seen; UINT64_MAX: not known */
 	uint64_t cpu_last_ns; /* and at its end, or the end of the recording; 0: not known */
 	char name[THREAD_NAME_BYTES];
@@ -42,10 +43,12 @@ struct process {
 	uint32_t number; /* dense, in order of appearance */
 	uint32_t tgid;
 	uint32_t exec_id;
-	uint32_t life; /* 0 for the first image met under this tgid, 1, 2, ... for those met after it */
+	/* 0 for the first image met under this tgid, 1, 2, ... for those met after it */
+	uint32_t life;
 	uint64_t key_ns; /* the kernel's start time of its first thread */
 	uint64_t born_ns; /* fork or exec time; 0: before the recording began */
-	uint64_t died_ns; /* exit time, or when exec replaced it; 0: alive at the end of the recording */
+	/* exit time, or when exec replaced it; 0: alive at the end of the recording */
+	uint64_t died_ns;
 	bool is_kernel; /* a kernel thread: no address space */
 	bool is_root; /* the user asked for it: not a child, not "everything" */
 	bool is_counted; /* among those whose exit ends the recording; see records.h */

@@ -196,8 +196,7 @@ static int add_mapping(pid_t pid, const struct maps_line *line, struct objects *
 		.inode = line->inode,
 		.path = *line->path ? line->path : "//anon",
 	};
-	struct mapping mapping = {
-		.start = line->start, .end = line->end, .offset = line->offset};
+	struct mapping mapping = {.start = line->start, .end = line->end, .offset = line->offset};
 	int err;
 
 	err = objects_get(objects, &sighting, &mapping.object);

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #define MAX_WORKERS 8
-#define WORTH_A_THREAD (256 * 1024) /* bytes of files below which threads cost more than they save */
+#define WORTH_A_THREAD                                                                             \
+	(256 * 1024) /* bytes of files below which threads cost more than they save */
 
 struct pool {
 	struct compile_job *jobs;

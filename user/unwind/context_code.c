@@ -46,7 +46,8 @@ void context_code_mark(struct eh_frame *frame, const struct elf_code *code)
 		struct fde *fde = &frame->fdes[i];
 
 		if (fde->size < MACHINE_START_CONTEXT_MIN_BYTES ||
-		    fde->size > MACHINE_START_CONTEXT_MAX_BYTES || !fde->start || !is_plain(frame, fde))
+		    fde->size > MACHINE_START_CONTEXT_MAX_BYTES || !fde->start ||
+		    !is_plain(frame, fde))
 			continue;
 		peeks++;
 		if (!is_start_context(code, frame->text + fde->start, fde->size))

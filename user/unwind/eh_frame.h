@@ -43,7 +43,8 @@ struct eh_frame {
 	const uint8_t *bytes; /* borrowed */
 	size_t size;
 	uint64_t address; /* of bytes[0] */
-	bool is_open_ended; /* a zero word is the end; otherwise zero words between records are skipped */
+	/* a zero word is the end; otherwise zero words between records are skipped */
+	bool is_open_ended;
 	uint64_t text; /* address of the text, which FDEs are to describe */
 	uint64_t text_bytes; /* < 2^32 */
 

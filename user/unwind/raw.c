@@ -45,12 +45,12 @@ static GB_INLINE int gb_find_mapping(struct gb_unwind *u, __u64 pc, struct gb_ma
 	return 0;
 }
 
-static GB_INLINE int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *mapping, __u64 vaddr,
-				  struct gb_unwind_rule *rule)
+static GB_INLINE int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *mapping,
+				  __u64 vaddr, struct gb_unwind_rule *rule)
 {
 	const struct gb_unwind_rule *found =
-		store_find(walk_of(u)->store, (uint32_t)(vaddr >> 12) + (uint32_t)mapping->page_offset,
-			   vaddr & 4095);
+		store_find(walk_of(u)->store,
+			   (uint32_t)(vaddr >> 12) + (uint32_t)mapping->page_offset, vaddr & 4095);
 
 	if (!found)
 		return 1;
@@ -63,7 +63,8 @@ static GB_INLINE int gb_read_user(struct gb_unwind *u, __u64 address, void *to, 
 	const struct raw_stack *stack = walk_of(u)->stack;
 	uint64_t start = stack->regs[GB_REG_RSP], offset = address - start;
 
-	if (address < start || offset > stack->word_count * 8 || stack->word_count * 8 - offset < bytes)
+	if (address < start || offset > stack->word_count * 8 ||
+	    stack->word_count * 8 - offset < bytes)
 		return 1;
 	memcpy(to, (const char *)stack->words + offset, bytes);
 	return 0;
@@ -82,8 +83,8 @@ static GB_INLINE void gb_put_word(struct gb_unwind *u, __u32 index, __u64 word)
 		walk_of(u)->words[index] = word;
 }
 
-uint32_t raw_unwind(const struct unwind_store *store, const struct raw_stack *stack, uint64_t *words,
-		    uint8_t *end)
+uint32_t raw_unwind(const struct unwind_store *store, const struct raw_stack *stack,
+		    uint64_t *words, uint8_t *end)
 {
 	struct raw_walk walk = {.store = store, .stack = stack, .words = words};
 	int i;

@@ -287,7 +287,8 @@ static int open_chunk(struct unwind_store *store, uint64_t now_ns)
 }
 
 /* Room for all rows of one page. */
-static int take_rows(struct unwind_store *store, uint32_t count, uint64_t now_ns, struct gb_page *page)
+static int take_rows(struct unwind_store *store, uint32_t count, uint64_t now_ns,
+		     struct gb_page *page)
 {
 	struct chunk_use *use;
 	int err;
@@ -299,7 +300,8 @@ static int take_rows(struct unwind_store *store, uint32_t count, uint64_t now_ns
 			return err;
 	}
 	use = &store->chunks.items[store->open_chunk];
-	*page = (struct gb_page){.chunk = store->open_chunk, .first = (uint16_t)use->filled,
+	*page = (struct gb_page){.chunk = store->open_chunk,
+				 .first = (uint16_t)use->filled,
 				 .count = (uint16_t)count};
 	if (!use->live)
 		store->stats.chunks++;
@@ -398,7 +400,8 @@ void store_remove(struct unwind_store *store, struct stored_table *stored, uint6
 	take_back(store, stored, stored->page_count, now_ns);
 }
 
-const struct gb_unwind_rule *store_find(const struct unwind_store *store, uint32_t page, uint32_t offset)
+const struct gb_unwind_rule *store_find(const struct unwind_store *store, uint32_t page,
+					uint32_t offset)
 {
 	const struct gb_page *at = page < GB_MAX_PAGES ? &store->memory.pages[page] : NULL;
 	uint32_t low, high;

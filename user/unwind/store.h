@@ -52,7 +52,8 @@ void store_remove(struct unwind_store *store, struct stored_table *stored, uint6
 int32_t stored_page_offset(const struct stored_table *stored);
 
 /* The rule at offset `offset` of page `page`, as the unwinder in the kernel finds it; NULL: none. */
-const struct gb_unwind_rule *store_find(const struct unwind_store *store, uint32_t page, uint32_t offset);
+const struct gb_unwind_rule *store_find(const struct unwind_store *store, uint32_t page,
+					uint32_t offset);
 
 struct store_stats store_get_stats(const struct unwind_store *store);
 

@@ -22,7 +22,8 @@
 #include "geckobpf_abi.h"
 
 #define UNWIND_PAGE_BITS 12
-#define UNWIND_MAX_ROWS_PER_PAGE 1023 /* ten search steps; a denser page becomes one GB_CFA_FRAME_POINTER row */
+#define UNWIND_MAX_ROWS_PER_PAGE                                                                   \
+	1023 /* ten search steps; a denser page becomes one GB_CFA_FRAME_POINTER row */
 
 struct unwind_page {
 	uint32_t first; /* index of its first row in rows[] */
@@ -57,7 +58,8 @@ struct unwind_table {
 	uint32_t segment_count;
 	struct unwind_segment *segments;
 	bool tracks_rbx; /* rbx_off of all rules is filled in: some rule's CFA needs rbx */
-	bool has_no_eh_frame; /* there is none: everything is GB_CFA_FRAME_POINTER (Go, some assembler) */
+	/* there is none: everything is GB_CFA_FRAME_POINTER (Go, some assembler) */
+	bool has_no_eh_frame;
 	struct unwind_table_stats stats;
 };
 
