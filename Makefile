@@ -185,6 +185,13 @@ unit-run: $(UNIT_BIN)
 selftest: $(BPF_TEST_BIN)
 	$(Q)ci/run-unit.sh $^
 
+# What several threads share, under ThreadSanitizer. (Its shadow memory and randomised addresses do not go together.)
+tsan:
+	$(Q)$(MAKE) --no-print-directory SAN=thread tsan-run
+.PHONY: tsan tsan-run
+tsan-run: $(BUILD)/tests/unit/test_compile_pool
+	$(Q)setarch -R ci/run-unit.sh $^
+
 golden: $(GOLDEN_BIN)
 	$(Q)tests/golden/run.sh $(BUILD)
 

@@ -101,6 +101,7 @@ prepare 'client' ci/client.sh
 prepare 'build' make --no-print-directory -j2 all targets
 stage 'layers' ci/check-layers.sh
 stage 'unit tests (sanitized)' make --no-print-directory -j2 unit
+stage 'threads (TSan)' make --no-print-directory -j2 tsan
 stage 'self-unwind (BPF)' make --no-print-directory -j2 selftest
 stage 'unwind tables against libdw' make --no-print-directory -j2 oracle
 stage 'golden tests' make --no-print-directory -j2 golden

@@ -28,7 +28,7 @@
 #include <time.h>
 
 #define MAX_FACTS 40
-#define MAX_PROGRAMS 8
+#define MAX_PROGRAMS 16
 
 /* The numbers of a recording: for the summary and the profilingLog. */
 struct tally {

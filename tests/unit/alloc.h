@@ -33,9 +33,9 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 
-static size_t alloc_countdown; /* this many allocations from now one fails; 0: none */
-static bool alloc_hit; /* one failed since alloc_fail_at() */
-static size_t alloc_calls; /* allocations asked for since the program began */
+static _Atomic size_t alloc_countdown; /* this many allocations from now one fails; 0: none */
+static _Atomic bool alloc_hit; /* one failed since alloc_fail_at() */
+static _Atomic size_t alloc_calls; /* allocations asked for since the program began */
 
 /* The `n`th allocation from now fails, once; 0: none does. */
 static inline void alloc_fail_at(size_t n)

@@ -410,9 +410,10 @@ size_t kernel_side_costs(const struct kernel_side *kernel, struct program_cost *
 		struct bpf_prog_info info = {0};
 		__u32 size = sizeof(info);
 
-		if (count == capacity ||
-		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+		if (count == capacity)
 			break;
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+			continue; /* it was not loaded */
 		costs[count++] = (struct program_cost){.name = bpf_program__name(program),
 						       .runs = info.run_cnt,
 						       .ns = info.run_time_ns,

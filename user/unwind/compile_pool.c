@@ -65,6 +65,8 @@ void compile_pool_run(struct compile_job *jobs, size_t count)
 	size_t helpers = helper_count(jobs, count), started, i;
 	pthread_t threads[MAX_WORKERS];
 
+	if (!count)
+		return;
 	qsort(jobs, count, sizeof(*jobs), by_size);
 	for (started = 0; started < helpers; started++)
 		if (pthread_create(&threads[started], NULL, work, &pool))
