@@ -166,7 +166,7 @@ def measure_switches(bench):
         ours = Geckobpf(bench, [pipe.pid], 1000)
         time.sleep(0.5 if bench.quick else 1)
         made.append(ours.stop().program_ns("on_switch"))
-        rates.append(int(re.search(r"on_switch: (\d+) runs", ours.said).group(1)))
+        rates.append(ours.program_cost("on_switch")[0])
     pipe.close()
     yield Row("BPF per context switch, ns", made, digits=0, note=f"{statistics.median(rates):.0f} switches")
 
@@ -386,8 +386,7 @@ def measure_compiler(bench):
     cold, load, frames = [], [], 0
     for ours, _ in runs:
         used_ns, frames = ours.stacks()
-        timer_ns = int(re.search(r"on_timer: \d+ runs, (\d+) ns", ours.said).group(1))
-        cold.append((timer_ns / ours.log()["samples_captured"] - rest_ns) / frames)
+        cold.append((ours.program_cost("on_timer")[1] / ours.log()["samples_captured"] - rest_ns) / frames)
         load.append(100 * ours.all_programs_ns() / used_ns)
     ends = ours.log()["user_stacks"]
     cut = {end: count for end, count in ends.items() if count and end != "complete"}

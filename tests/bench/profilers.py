@@ -150,8 +150,15 @@ class Geckobpf(Profiler):
 
     def program_ns(self, name):
         """Nanoseconds a run of a BPF program; None if it never ran."""
-        runs, spent = map(int, re.search(rf"BPF program {name}: (\d+) runs, (\d+) ns", self.said).groups())
+        runs, spent = self.program_cost(name)
         return spent / runs if runs else None
+
+    def program_cost(self, name):
+        """(runs, nanoseconds of all of them)"""
+        found = re.search(rf"BPF program {name}: (\d+) runs, (\d+) ns", self.said)
+        if not found:
+            raise RuntimeError(f"geckobpf does not say what the BPF program {name} cost")
+        return tuple(map(int, found.groups()))
 
 
 def wait_for_command(process):
@@ -185,7 +192,7 @@ class GeckobpfCommand(Geckobpf):
         return sum(map(int, re.findall(r"BPF program \w+: \d+ runs, (\d+) ns", self.said)))
 
     def stacks(self):
-        """(CPU time in ns, user frames of an average sample)."""
+        """(CPU time in ns, user frames of an average stack; rows of a thread that does not run have none)."""
         with gzip.open(self.path) as file:
             processes = json.load(file)["processes"]
         used_ns = frames = samples = 0
@@ -194,7 +201,7 @@ class GeckobpfCommand(Geckobpf):
             rows = thread["samples"]["data"]
             used_ns += sum(row[3] or 0 for row in rows if len(row) > 3)
             frames += sum(user[row[0]] for row in rows if row[0] is not None)
-            samples += len(rows)
+            samples += sum(row[0] is not None for row in rows)
         return used_ns, frames / samples
 
 
