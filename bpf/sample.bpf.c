@@ -124,7 +124,7 @@ int on_timer(struct bpf_perf_event_data *ctx)
 }
 
 /* For tests, by BPF_PROG_TEST_RUN: a sample of the caller, which is in the kernel for that. */
-SEC("raw_tp/sys_enter")
+SEC("?raw_tp/sys_enter")
 int sample_caller(void *ctx)
 {
 	struct task_struct *task = current_task_struct();

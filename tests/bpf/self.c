@@ -128,7 +128,8 @@ static NOINLINE int take_sample(void)
 
 static int open_kernel(void)
 {
-	const struct kernel_side_config config = {.all = true, .rate_hz = 1000, .cpu_count = 1};
+	const struct kernel_side_config config = {
+		.all = true, .rate_hz = 1000, .cpu_count = 1, .for_tests = true};
 	int err = kernel_side_open(&self.kernel, &config);
 
 	if (!err)

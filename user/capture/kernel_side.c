@@ -108,11 +108,12 @@ static bool can_trace(const char *name)
 }
 
 /* What this kernel lacks, or does not allow, is left out. */
-static void choose_programs(struct kernel_side *kernel)
+static void choose_programs(struct kernel_side *kernel, const struct kernel_side_config *config)
 {
 	bool has_mmap = can_trace("perf_event_mmap");
 
 	bpf_program__set_autoload(kernel->skel->progs.on_mmap, has_mmap);
+	bpf_program__set_autoload(kernel->skel->progs.sample_caller, config->for_tests);
 	if (!has_mmap)
 		log_debug("perf_event_mmap cannot be traced: woken for every mapping of code on "
 			  "the machine");
@@ -169,7 +170,7 @@ int kernel_side_open(struct kernel_side **out, const struct kernel_side_config *
 	}
 	size_rings(kernel, config);
 	configure(kernel, config);
-	choose_programs(kernel);
+	choose_programs(kernel, config);
 	err = size_scratch(kernel);
 	if (!err)
 		err = geckobpf__load(kernel->skel);

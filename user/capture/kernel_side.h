@@ -25,6 +25,7 @@ struct kernel_side_config {
 	bool kernel_stacks;
 	uint32_t rate_hz;
 	uint32_t cpu_count; /* online CPUs: sizes the rings */
+	bool for_tests; /* load sample_caller too */
 };
 
 /* 0 or -errno; what libbpf and the verifier said goes to the log (debug). */
