@@ -26,6 +26,9 @@ for group in "$@"; do
 		if [ "$package" = npm ] && command -v npm >/dev/null; then
 			continue
 		fi
+		if [ "$package" = rustc ] && command -v rustc >/dev/null; then
+			continue
+		fi
 		status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
 		if [ "$status" != installed ]; then
 			missing+=("$package")

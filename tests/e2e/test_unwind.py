@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Complete stacks of real programs, live: nearly every stack reaches its real end, and has the calls that are known to be there.
+
+What is made for the purpose is in tests/targets/lang and built here, in whatever way the test is about: without frame pointers, by
+other compilers, static, for other runtimes. Where the share of stacks from the right root matters more than what the log says of
+them, both are asserted.
+"""
+
+import os
+import re
+import select
+import shutil
+import subprocess
+
+from harness import PYTHON, REPOSITORY, expect, expect_equal, schedstat_ns, wait_until
+from stacks import describe_truncated, expect_chain, expect_complete, user_chains, user_stacks
+
+RATE_HZ = 1000
+SECONDS = 1.2
+SHARE = 0.99
+LIBC_START = ("_start", "__libc_start_main")
+CHAIN = ("main", "chain_one", "chain_two", "chain_three", "chain_four", "chain_five", "chain_six")
+JIT = "[anonymous code]"
+# Release builds, and no frame pointers even where a compiler's default has them.
+C_FLAGS = ("-std=gnu11", "-O2", "-fomit-frame-pointer", "-ITARGETS", "SOURCE", "-o", "OUTPUT")
+
+
+def source_path(name):
+    return os.path.join(REPOSITORY, "tests", "targets", "lang", name)
+
+
+def record_running(test, pid, seconds=SECONDS):
+    recording = test.record_running("--pid", pid, "--rate", RATE_HZ)
+    select.select([], [], [], seconds)
+    return recording.stop()
+
+
+def record_command(test, *command):
+    return test.record("--rate", RATE_HZ, "--", *command).finish(patience_s=60)
+
+
+def check(profile, *chain, share=SHARE, samples=300, **which):
+    """Stacks are complete, and those of the threads that are asked for have the chain."""
+    expect_complete(profile, samples=samples)
+    expect_chain(profile, *chain, least=share, **which)
+
+
+def build_source(test, source, output, *command):
+    """Builds tests/targets/lang/`source` into the test's own directory by `command`, in which SOURCE, OUTPUT and -ITARGETS
+    stand for the paths; returns that of the output."""
+    output = os.path.join(test.directory, output)
+    words = {"SOURCE": source_path(source), "OUTPUT": output, "-ITARGETS": f"-I{os.path.join(REPOSITORY, 'tests', 'targets')}"}
+    test.need(command[0])
+    result = subprocess.run([words.get(word, word) for word in command], cwd=test.directory, capture_output=True, text=True,
+                            timeout=60, check=False)
+    expect(result.returncode == 0, f"{command[0]} cannot build {source}: {result.stdout} {result.stderr}")
+    return output
+
+
+def build_chain(test, *command, name="chain"):
+    return build_source(test, "chain.c", name, *(command or ("gcc", *C_FLAGS)))
+
+
+# ---- compilers ---------------------------------------------------------------------------------------------------------
+def compile_templates(test, compiler):
+    test.need(compiler)
+    output = os.path.join(test.directory, "templates.o")
+    profile = record_command(test, compiler, "-O2", "-c", source_path("templates.cc"), "-o", output)
+    expect(os.path.getsize(output) > 10000, f"{compiler} made no object file")
+    return profile
+
+
+def test_gcc(test):
+    profile = compile_templates(test, "g++")
+    check(profile, *LIBC_START, "main", re.compile("^toplev::main"), share=0.9, samples=2500, process_name="cc1plus")
+    expect_chain(profile, *LIBC_START, "main", "c_parse_file()", re.compile("^_cpp_"), process_name="cc1plus")
+
+
+def test_clang(test):
+    """One process, whose libraries are 200 MB, from its first instruction on."""
+    profile = compile_templates(test, "clang++")
+    check(profile, *LIBC_START, "main", re.compile("^clang::driver::Driver::ExecuteCompilation"), share=0.9, samples=2000)
+    expect_chain(profile, *LIBC_START, "main", re.compile("^clang::ParseAST"), re.compile("^clang::Sema::"))
+
+
+# ---- other languages ---------------------------------------------------------------------------------------------------
+def test_node(test):
+    """The JIT's code is anonymous; node's own code lies below and above it."""
+    test.need("node")
+    target = test.start_target("/usr/bin/env", "node", source_path("hot.js"))
+    profile = record_running(test, target.pid)
+    check(profile, *LIBC_START, re.compile(r"^node::Start\("), "Builtins_JSEntry", JIT, process_name="node")
+
+
+def test_node_from_start(test):
+    test.need("node")
+    script = "for (let i = 0, t = Date.now() + 1500; Date.now() < t; i++) [i].map(x => JSON.stringify({ x }))"
+    profile = record_command(test, "node", "-e", script)
+    check(profile, *LIBC_START, re.compile(r"^node::Start\("), share=0.5, name="GeckoMain")
+
+
+def test_python(test):
+    target = test.start_target(PYTHON, source_path("hot.py"))
+    profile = record_running(test, target.pid)
+    check(profile, *LIBC_START, "Py_BytesMain", "Py_RunMain", "_PyEval_EvalFrameDefault")
+
+
+def test_go(test):
+    """No unwind information, but frame pointers; goroutines have stacks of their own, that end in goexit. (Those that the
+    runtime does its own work on, as collecting garbage, have no frame pointer at their end; so there is little garbage here.)"""
+    test.need("go")
+    cache = os.path.join(test.directory, "cache")
+    target = test.start_target(build_source(test, "hot.go", "hot-go", "env", "GO111MODULE=off", "GOFLAGS=", f"GOCACHE={cache}",
+                                            "go", "build", "-o", "OUTPUT", "SOURCE"))
+    profile = record_running(test, target.pid)
+    check(profile, "runtime.goexit.abi0", share=0.95)
+    expect_chain(profile, "runtime.goexit.abi0", "main.main.func1", "main.work", "main.hotInner", least=0.2)
+    expect_chain(profile, "runtime.goexit.abi0", "main.main.func1", "main.work", "main.hotOuter", "sort.Sort", least=0.2)
+
+
+def test_rust(test):
+    """The linker may lay out the file in ways that GNU ld does not."""
+    test.need("rustc")
+    path = build_source(test, "hot.rs", "hot-rust", "rustc", "-C", "opt-level=2", "-o", "OUTPUT", "SOURCE")
+    target = test.start_target(path)
+    profile = record_running(test, target.pid)
+    check(profile, *LIBC_START, "main", re.compile("^hot::main"), re.compile("^hot::run"), re.compile("^hot::hot_outer"),
+          share=0.9)
+    expect_chain(profile, "_start", re.compile("^hot::hot_outer"), re.compile("^hot::hot_inner"), least=0.2)
+
+
+def test_java(test):
+    """HotSpot uses the frame pointer as just another register unless it is told to preserve it."""
+    test.need("java", "javac")
+    build_source(test, "Hot.java", "Hot.class", "javac", "-d", ".", "SOURCE")
+    target = test.start_target("/usr/bin/env", "java", "-XX:+PreserveFramePointer", "-cp", test.directory, "Hot")
+    profile = record_running(test, target.pid)
+    expect_complete(profile)
+    expect_chain(profile, "clone3", "start_thread", "JavaMain", re.compile("^JavaCalls::call_helper"), JIT, JIT, least=SHARE,
+                         name="java")
+
+
+def test_cxx_exceptions(test):
+    """Exceptions in flight: libgcc's frames, landing pads, cold parts. (While libgcc overwrites its own frame to jump to a
+    handler, its unwind information is wrong: the stacks that are allowed to fail.)"""
+    path = build_source(test, "throwing.cc", "throwing", "g++", "-O2", "-ITARGETS", "SOURCE", "-o", "OUTPUT")
+    target = test.start_target(path)
+    profile = record_running(test, target.pid)
+    check(profile, *LIBC_START, "main", re.compile("^catch_all"), share=0.98)
+    expect_chain(profile, "_start", "main", re.compile("^catch_all"), re.compile("^Thrower::throw_up"), "__cxa_throw",
+                         "_Unwind_RaiseException")
+
+
+# ---- one program, built and run in many ways -----------------------------------------------------------------------------
+def check_chain(test, arguments, root=LIBC_START):
+    target = test.start(arguments)
+    target.wait_for("ready")
+    profile = record_running(test, target.pid)
+    check(profile, *root, *CHAIN, share=0.95)
+    return profile
+
+
+def test_no_frame_pointers(test):
+    check_chain(test, [build_chain(test)])
+
+
+def test_no_frame_pointers_clang(test):
+    check_chain(test, [build_chain(test, "clang", *C_FLAGS)])
+
+
+def test_from_first_instruction(test):
+    """Started by us: its mappings are not known when its first samples are taken."""
+    profile = record_command(test, build_chain(test), "1")
+    check(profile, *LIBC_START, *CHAIN, share=0.95)
+
+
+def test_static(test):
+    check_chain(test, [build_chain(test, "gcc", "-static", *C_FLAGS)])
+
+
+def test_static_pie(test):
+    check_chain(test, [build_chain(test, "gcc", "-static-pie", *C_FLAGS)])
+
+
+def test_deleted(test):
+    path = build_chain(test)
+    target = test.start_target(path)
+    os.unlink(path)
+    check(record_running(test, target.pid), *LIBC_START, *CHAIN, share=0.95)
+
+
+def test_memfd(test):
+    program = ("import os, sys\n"
+               "fd = os.memfd_create('in-memory', 0)\n"
+               "os.write(fd, open(sys.argv[1], 'rb').read())\n"
+               "os.execve(fd, ['in-memory'], dict(os.environ))\n")
+    check_chain(test, [PYTHON, "-c", program, build_chain(test)])
+
+
+def test_chroot(test):
+    """The program and its libraries under paths that mean something else outside."""
+    root = test.make_directory("root")
+    inside = build_chain(test)
+    shutil.copy(inside, f"{root}/jailed")
+    for directory in ("lib", "lib64", "usr"):
+        os.mkdir(f"{root}/{directory}")
+    mounts = " && ".join(f"mount --bind {os.path.realpath('/' + directory)} {root}/{directory}"
+                         for directory in ("lib", "lib64", "usr"))
+    check_chain(test, ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                       f"{mounts} && exec chroot {root} /jailed"])
+
+
+def test_deep(test):
+    depth = 900
+    profile = check_chain(test, [build_chain(test), "0", depth])
+    good = sum(samples for samples, names in user_chains(profile) if names.count("step_down") == depth)
+    everything = sum(samples for samples, _ in user_chains(profile))
+    expect(good >= 0.95 * everything, f"{good} of {everything} stacks have the {depth} calls of step_down")
+
+
+def test_too_deep(test):
+    """A stack that is cut says so, and keeps its leaf."""
+    target = test.start_target(build_chain(test), 0, 3000)
+    profile = record_running(test, target.pid)
+    full = user_stacks(profile)["more frames than there is room for"]
+    expect(full >= SHARE * sum(user_stacks(profile).values()) and full > 300, describe_truncated(profile, 2))
+    expect_chain(profile, "(truncated: more frames than there is room for)", "step_down", "chain_five", "chain_six", least=0.95)
+
+
+def test_32_bit(test):
+    path = build_source(test, "compat32.c", "compat32", "gcc", "-O2", "-m32", "-nostdlib", "-static", "-fno-pie", "-no-pie",
+                             "SOURCE", "-o", "OUTPUT")
+    target = test.start_target(path)
+    profile = record_running(test, target.pid)
+    compat = user_stacks(profile)["32-bit process"]
+    expect(compat >= SHARE * sum(user_stacks(profile).values()) and compat > 300, describe_truncated(profile))
+
+
+# ---- signals, processes, libraries ---------------------------------------------------------------------------------------
+def test_alternate_stack(test):
+    """From a handler on an alternate stack back to the thread's own."""
+    target = test.start_target(build_source(test, "altstack.c", "altstack", "gcc", *C_FLAGS))
+    profile = record_running(test, target.pid)
+    check(profile, "clone3", "start_thread", "work_on")
+    expect_chain(profile, "clone3", "start_thread", "work_on", "interrupted_work", "on_signal", "hot_handler", least=0.5)
+
+
+def test_vfork(test):
+    """Between vfork, or posix_spawn, and exec the child has its parent's memory."""
+    target = test.start_target(build_source(test, "spawner.c", "spawner", "gcc", *C_FLAGS))
+    profile = record_running(test, target.pid)
+    expect_complete(profile)
+    expect_chain(profile, *LIBC_START, "main", "call_vfork", "hot_vfork_child", least=0.3)
+    expect_chain(profile, "clone3", "__spawni_child", least=0.01)
+
+
+def test_fork_storm(test):
+    """Processes that live for 10 ms."""
+    target = test.start_target(build_source(test, "storm.c", "storm", "gcc", *C_FLAGS))
+    profile = record_running(test, target.pid)
+    check(profile, *LIBC_START, "main", "run_child", "live_shortly", share=0.8)
+    expect(len(profile.pids()) > 50, f"only {len(profile.pids())} processes")
+
+
+def test_dlopen(test):
+    """Libraries come and go, and take each other's place."""
+    libraries = [build_source(test, "plugin.c", f"{name}.so", "gcc", "-shared", "-fPIC", f"-DNAME={name}_hot",
+                              f"-DROOM={room}", *C_FLAGS) for name, room in (("left", 8), ("right", 300))]
+    target = test.start_target(build_source(test, "loader.c", "loader", "gcc", *C_FLAGS), *libraries)
+    profile = record_running(test, target.pid, 2)
+    check(profile, *LIBC_START, "main", "load_and_run", share=0.95)
+    for name in ("left_hot", "right_hot"):
+        expect_chain(profile, *LIBC_START, "main", "load_and_run", "run_both", name, "called_back", least=0.15)
+
+
+def test_redis(test):
+    test.need("redis-server", "redis-benchmark")
+    socket = os.path.join(test.directory, "redis.sock")
+    target = test.start(["redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no"])
+    target.wait_for("(?i)ready to accept connections|The server is now ready")
+    test.start(["redis-benchmark", "-s", socket, "-t", "set,get", "-n", "100000000", "-P", "32", "-q"])
+    start = schedstat_ns(target.pid)
+    wait_until(lambda: schedstat_ns(target.pid) > start + 2e8, "redis-server to work")
+    profile = record_running(test, target.pid, 2)
+    check(profile, *LIBC_START, "main", "aeMain", share=0.95, name="GeckoMain")
+    expect_equal(user_stacks(profile)["process not known yet"], 0, "stacks of a process that is not known")
