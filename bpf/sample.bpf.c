@@ -65,9 +65,12 @@ static __always_inline void capture_user(void *ctx, bool is_user, struct sample_
 		sample->user_count = unwind(buffer, regs, key);
 		sample->user_end = buffer->unwind.end;
 	}
-	if (sample->user_end == GB_STACK_NO_PROCESS && is_in_exec(task)) {
+	if ((sample->user_end == GB_STACK_NO_PROCESS ||
+	     sample->user_end == GB_STACK_READ_FAILED) &&
+	    is_in_exec(task)) {
 		/* the old image is gone, the new one has not run */
 		sample->user_end = GB_STACK_NO_MEMORY;
+		sample->user_count = 0;
 		return;
 	}
 	/* Code in no mapping was mapped a moment ago, as a rule; by the time user space looks it knows. */

@@ -262,6 +262,24 @@ def test_fork_storm(test):
     expect(len(profile.pids()) > 50, f"only {len(profile.pids())} processes")
 
 
+def test_exec_storm(test):
+    """Processes that live for 10 ms, each with an image of its own, so that none's mappings are known before."""
+    chain = build_chain(test)
+    target = test.start_target(build_source(test, "storm.c", "storm", "gcc", *C_FLAGS), chain, "0.01")
+    profile = record_running(test, target.pid)
+    check(profile, *LIBC_START, *CHAIN, share=0.7)
+    expect(len(profile.find(name="GeckoMain", process_name="chain")) > 30, f"only {len(profile.threads)} threads")
+
+
+def test_shell_loop(test):
+    """Processes that live for a few milliseconds, from the first one on. (The first instruction of a library's _init, where its
+    first page is read in, has no unwind information: the stacks that are allowed to fail.)"""
+    test.need("sh", "sed")
+    loop = "i=0; while [ $i -lt 150 ]; do sed -n '/x*y*z/p' /etc/passwd >/dev/null; i=$((i+1)); done"
+    profile = record_command(test, "sh", "-c", loop)
+    expect_complete(profile, least=0.96, samples=100)
+
+
 def test_dlopen(test):
     """Libraries come and go, and take each other's place."""
     libraries = [build_source(test, "plugin.c", f"{name}.so", "gcc", "-shared", "-fPIC", f"-DNAME={name}_hot",
