@@ -182,6 +182,15 @@ def test_static_pie(test):
     check_chain(test, [build_chain(test, "gcc", "-static-pie", *C_FLAGS)])
 
 
+def test_static_musl(test):
+    """musl has no unwind information at all, not even for what calls main."""
+    check_chain(test, [build_chain(test, "musl-gcc", "-static", *C_FLAGS)], root=("libc_start_main_stage2",))
+
+
+def test_dynamic_musl(test):
+    check_chain(test, [build_chain(test, "musl-gcc", *C_FLAGS)], root=(re.compile(r"^libc\.so\+0x"),))
+
+
 def test_deleted(test):
     path = build_chain(test)
     target = test.start_target(path)

@@ -379,6 +379,16 @@ bool oracle_is_sigreturn(const struct oracle *oracle, uint64_t address)
 	return memmem(bytes, got, rax, sizeof(rax)) || memmem(bytes, got, eax, sizeof(eax));
 }
 
+bool oracle_is_main_call(const struct oracle *oracle, uint64_t address)
+{
+	static const uint8_t mov_edi_call[] = {0x89, 0xc7, 0xe8};
+	uint8_t bytes[20];
+	size_t got = read_code(oracle, address - 10, bytes, sizeof(bytes));
+	const uint8_t *at = memmem(bytes, got, mov_edi_call, sizeof(mov_edi_call));
+
+	return at && at - bytes >= 2 && at[-2] == 0xff;
+}
+
 bool oracle_is_start_context(const struct oracle *oracle, uint64_t address)
 {
 	static const uint8_t code[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff};

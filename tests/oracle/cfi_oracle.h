@@ -42,6 +42,9 @@ const struct oracle_function *oracle_functions(const struct oracle *oracle, size
 /* Whether mov $15, %eax (or %rax) and syscall are in the code, around `address` or one byte after it. */
 bool oracle_is_sigreturn(const struct oracle *oracle, uint64_t address);
 
+/* Whether the bytes around `address` call through a register, then a function with what that returned. */
+bool oracle_is_main_call(const struct oracle *oracle, uint64_t address);
+
 /* Whether `address` is in a function that begins with mov %rbx, %rsp; mov (%rsp), %rdi; test %rdi, %rdi: makecontext(3) makes
  * functions return there. */
 bool oracle_is_start_context(const struct oracle *oracle, uint64_t address);

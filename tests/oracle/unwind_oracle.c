@@ -36,6 +36,7 @@ enum verdict {
 	SIGNAL_EARLY_BYTE,
 	SIGNAL_BY_SIGHT,
 	COROUTINE_START,
+	MAIN_CALL,
 	GAP,
 	PADDING,
 	DENSE_PAGE,
@@ -51,6 +52,7 @@ static const char *const verdict_names[VERDICT_COUNT] = {
 	[SIGNAL_EARLY_BYTE] = "the byte before a signal frame (SIGNAL)",
 	[SIGNAL_BY_SIGHT] = "code of a signal frame without a description (SIGNAL)",
 	[COROUTINE_START] = "what a coroutine returns to (END, libdw: a return address)",
+	[MAIN_CALL] = "what calls main, without a description (END)",
 	[GAP] = "code without a description (FRAME_POINTER)",
 	[PADDING] = "padding after a function (the row before goes on)",
 	[DENSE_PAGE] = "page with too many rows (FRAME_POINTER)",
@@ -184,6 +186,8 @@ static enum verdict judge_uncovered(struct comparison *comparison, uint64_t addr
 		return GAP;
 	if (own->cfa == GB_CFA_END && oracle_is_start_context(comparison->oracle, address + 1))
 		return COROUTINE_START;
+	if (own->cfa == GB_CFA_END && oracle_is_main_call(comparison->oracle, address))
+		return MAIN_CALL;
 	if (address >= comparison->covered_end && address - comparison->covered_end < PADDING_MAX)
 		return PADDING;
 	if (own->cfa != GB_CFA_SIGNAL)

@@ -267,7 +267,8 @@ static int keep_table(struct publisher *publisher, struct file_table *file,
 
 	if (job->error)
 		return job->error == -ENOMEM ? -ENOMEM : 0;
-	if (job->table->has_no_eh_frame)
+	/* Without .eh_frame it is all frame pointers, but for what is known by sight. */
+	if (job->table->has_no_eh_frame && job->table->row_count <= job->table->page_count)
 		publisher->stats.no_table++;
 	else
 		err = store_table(publisher, file, job->table);

@@ -38,33 +38,43 @@ void signal_code_mark(struct eh_frame *frame, const struct elf_code *code)
 	}
 }
 
-bool signal_code_find(struct signal_code_search *search, uint32_t *start, uint32_t end,
-		      uint32_t *stop)
+/* The first one in a block. */
+static bool find_in(const uint8_t *block, size_t size, size_t *at, size_t *length, bool *is_outermost)
+{
+	size_t main_at, main_length;
+	bool has_signal = machine_find_sigreturn(block, size, at, length);
+
+	*is_outermost = machine_find_main_call(block, size, &main_at, &main_length) &&
+			(!has_signal || main_at < *at);
+	if (*is_outermost) {
+		*at = main_at;
+		*length = main_length;
+	}
+	return has_signal || *is_outermost;
+}
+
+bool signal_code_find(struct signal_code_search *search, uint32_t start, uint32_t end,
+		      struct known_code *out)
 {
 	uint8_t block[BLOCK_BYTES];
-	const struct elf_code *code = search->code;
-	uint64_t next = *start;
+	uint64_t next = start;
 	size_t size, at, length;
 
-	if (search->text + next < code->code_start)
-		next = code->code_start - search->text;
-	if (search->text + end > code->code_end)
-		end = (uint32_t)(code->code_end - search->text);
 	while (next < end && search->budget) {
 		size = end - next < sizeof(block) ? end - next : sizeof(block);
-		size = elf_code_peek(code, search->text + next, block, size);
+		size = elf_code_peek(search->code, search->text + next, block, size);
 		if (size < MACHINE_SIGRETURN_MAX_BYTES)
 			return false;
 		search->budget -= size < search->budget ? size : search->budget;
-		if (machine_find_sigreturn(block, size, &at, &length)) {
-			*start = (uint32_t)(next + at);
-			*stop = (uint32_t)(next + at + length);
+		if (find_in(block, size, &at, &length, &out->is_outermost)) {
+			out->start = (uint32_t)(next + at);
+			out->stop = (uint32_t)(next + at + length);
 			return true;
 		}
-		/* One may lie across the blocks' border. */
-		next += size - (MACHINE_SIGRETURN_MAX_BYTES - 1);
 		if (size < sizeof(block))
 			return false;
+		/* One may lie across the blocks' border. */
+		next += size - (MACHINE_MAIN_CALL_MAX_BYTES - 1);
 	}
 	return false;
 }

@@ -22,8 +22,14 @@ struct signal_code_search {
 	uint64_t budget; /* bytes still to be looked at, over all searches */
 };
 
-/* The next one in [*start, end): true, [*start, *stop) is it. False: none. */
-bool signal_code_find(struct signal_code_search *search, uint32_t *start, uint32_t end,
-		      uint32_t *stop);
+/* What is known of code without a description. */
+struct known_code {
+	uint32_t start, stop;
+	bool is_outermost; /* it calls main: see machine_find_main_call(); otherwise signal handlers return to it */
+};
+
+/* The next one in [start, end). False: none. */
+bool signal_code_find(struct signal_code_search *search, uint32_t start, uint32_t end,
+		      struct known_code *out);
 
 #endif

@@ -43,7 +43,8 @@ static uint64_t text_bytes(const struct compiler *compiler)
 /* Code up to `end` that nobody has described. */
 static int add_gap(struct compiler *compiler, uint64_t end)
 {
-	uint32_t start = compiler->covered, limit = (uint32_t)end, stop;
+	uint32_t start = compiler->covered, limit = (uint32_t)end;
+	struct known_code known;
 	struct row_builder *builder = &compiler->builder;
 	int err;
 
@@ -53,15 +54,17 @@ static int add_gap(struct compiler *compiler, uint64_t end)
 	if (err)
 		return err;
 	row_builder_add(builder, start, RULE_FRAME_POINTER);
-	while (signal_code_find(&compiler->search, &start, limit, &stop)) {
+	while (signal_code_find(&compiler->search, start, limit, &known)) {
 		err = row_builder_reserve(builder, 2, end);
 		if (err)
 			return err;
-		row_builder_add(builder, start > compiler->covered ? start - 1 : start,
-				RULE_SIGNAL);
-		if (stop < limit)
-			row_builder_add(builder, stop, RULE_FRAME_POINTER);
-		compiler->covered = start = stop;
+		start = known.start;
+		if (!known.is_outermost && start > compiler->covered)
+			start--; /* nothing calls it */
+		row_builder_add(builder, start, known.is_outermost ? RULE_END : RULE_SIGNAL);
+		if (known.stop < limit)
+			row_builder_add(builder, known.stop, RULE_FRAME_POINTER);
+		compiler->covered = start = known.stop;
 	}
 	compiler->covered = limit;
 	return 0;

@@ -71,6 +71,40 @@ bool machine_find_sigreturn(const uint8_t *code, size_t size, size_t *at, size_t
 	return false;
 }
 
+/* An indirect call right before `tail`: call *%rax to %rdi, or with a prefix *%r8 to %r15. Its length, or 0. */
+static size_t indirect_call(const uint8_t *code, const uint8_t *tail)
+{
+	if (tail - code < 2 || tail[-2] != 0xff || (tail[-1] & 0xf8) != 0xd0)
+		return 0;
+	return tail - code > 2 && tail[-3] == 0x41 ? 3 : 2;
+}
+
+/* A no-op, of one byte or more, or int3. */
+static bool is_padding(const uint8_t *code)
+{
+	return code[0] == 0x90 || code[0] == 0xcc || (code[0] == 0x66 && (code[1] == 0x90 || code[1] == 0x66 ||
+	       code[1] == 0x2e || code[1] == 0x0f)) || (code[0] == 0x0f && code[1] == 0x1f);
+}
+
+bool machine_find_main_call(const uint8_t *code, size_t size, size_t *at, size_t *length)
+{
+	static const uint8_t mov_edi_call[] = {0x89, 0xc7, 0xe8};
+	const uint8_t *next = code, *end = code + size, *tail;
+	const size_t rest = sizeof(mov_edi_call) + 4;
+	size_t head;
+
+	while ((tail = memmem(next, (size_t)(end - next), mov_edi_call, sizeof(mov_edi_call)))) {
+		head = indirect_call(code, tail);
+		if (head && (size_t)(end - tail) >= rest + 2 && is_padding(tail + rest)) {
+			*at = (size_t)(tail - code) - head;
+			*length = head + rest;
+			return true;
+		}
+		next = tail + 1;
+	}
+	return false;
+}
+
 bool machine_sigreturn_size(uint64_t size)
 {
 	return size == sizeof(mov_rax) + sizeof(sigreturn_tail) ||

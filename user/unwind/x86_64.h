@@ -43,6 +43,13 @@ bool machine_find_sigreturn(const uint8_t *code, size_t size, size_t *at, size_t
 bool machine_sigreturn_size(uint64_t size);
 
 /*
+ * Finds `call *register; mov %eax, %edi; call function`, and behind it padding, so that the function does not return: what calls main,
+ * and exit, in a libc without unwind information (musl). True: it is at code + *at, *length bytes long without the padding.
+ */
+bool machine_find_main_call(const uint8_t *code, size_t size, size_t *at, size_t *length);
+#define MACHINE_MAIN_CALL_MAX_BYTES 13 /* with the padding looked at */
+
+/*
  * Whether it is what a function run by makecontext(3) returns to: it takes RSP from RBX, and looks for a context to
  * go on with on top of the stack.
  */
