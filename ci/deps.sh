@@ -26,7 +26,8 @@ for group in "$@"; do
 		if [ "$package" = npm ] && command -v npm >/dev/null; then
 			continue
 		fi
-		if [ "$package" = rustc ] && command -v rustc >/dev/null; then
+		# rustup's rustc is there without working where it has no toolchain for this user.
+		if [ "$package" = rustc ] && rustc --version >/dev/null 2>&1; then
 			continue
 		fi
 		status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
