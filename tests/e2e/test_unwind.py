@@ -233,11 +233,11 @@ def test_deep(test):
 
 
 def test_too_deep(test):
-    """A stack that is cut says so, and keeps its leaf."""
+    """A stack that is cut says so, and keeps its leaf. On the way down and up the program is not always too deep."""
     target = test.start_target(build_chain(test), 0, 3000)
     profile = record_running(test, target.pid)
     full = user_stacks(profile)["more frames than there is room for"]
-    expect(full >= SHARE * sum(user_stacks(profile).values()) and full > 300, describe_truncated(profile, 2))
+    expect(full >= 0.95 * sum(user_stacks(profile).values()) and full > 300, describe_truncated(profile, 2))
     expect_chain(profile, "(truncated: more frames than there is room for)", "step_down", "chain_five", "chain_six", least=0.95)
 
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // hot.rs - main - run - hot_outer - hot_inner, with a closure, a sort and a panic that is caught in between.
-use std::hint::black_box;
+
+// std::hint::black_box, for compilers before 1.66.
+#[inline(always)]
+fn black_box(x: u64) -> u64 {
+    unsafe { std::ptr::read_volatile(&x) }
+}
 
 #[inline(never)]
 fn hot_inner(mut x: u64) -> u64 {
