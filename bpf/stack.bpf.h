@@ -47,7 +47,6 @@ static __always_inline void start_from(struct gb_unwind *u, const __u64 *regs)
 	u->regs[GB_REG_RIP] = regs[PT_RIP];
 	u->known = ~0U;
 	u->count = 0;
-	u->frames = 0;
 	u->max_words = GB_MAX_USER_WORDS;
 	u->end = 0;
 	/* interrupted, or right behind a syscall instruction: exact either way */

@@ -33,7 +33,6 @@ struct gb_unwind {
 	/* bit per register whose value in this frame is known; RIP, RSP and RBP always are */
 	__u32 known;
 	__u32 count; /* words written to `words` */
-	__u32 frames; /* frames written */
 	__u32 max_words;
 	__u8 end; /* enum gb_stack_end once the walk is over */
 	__u8 is_return_address; /* RIP points behind a call: look up the byte before */
@@ -41,7 +40,6 @@ struct gb_unwind {
 	__u8 pad;
 	__u32 flags; /* enum gb_mapping_flag, of the frame at hand */
 	__u32 generation; /* of the process's mappings */
-	__u32 pad2;
 	struct gb_mapping mapping; /* looked up last: most frames stay in it */
 	__u64 window_at; /* address of window[0]; 0: empty */
 	__u64 window[GB_WINDOW_WORDS];
@@ -104,7 +102,6 @@ static GB_INLINE int gb_put_frame(struct gb_unwind *u, __u64 cfa)
 	gb_put_word(u, u->count++, pc | words << GB_ADDRESS_BITS);
 	if (is_far)
 		gb_put_word(u, u->count++, cfa);
-	u->frames++;
 	return 0;
 }
 

@@ -15,7 +15,6 @@
 struct timers {
 	struct kernel_side *kernel;
 	uint64_t period_ns;
-	size_t count;
 	struct bpf_link *links[CPUS_MAX];
 };
 
@@ -38,7 +37,6 @@ static int start(struct timers *timers, unsigned int cpu)
 		close(fd);
 		return err;
 	}
-	timers->count++;
 	return 0;
 }
 
@@ -46,7 +44,6 @@ static void stop(struct timers *timers, unsigned int cpu)
 {
 	bpf_link__destroy(timers->links[cpu]);
 	timers->links[cpu] = NULL;
-	timers->count--;
 }
 
 int timers_update(struct timers *timers)
@@ -89,11 +86,6 @@ int timers_open(struct timers **out, struct kernel_side *kernel, uint64_t period
 	}
 	*out = timers;
 	return 0;
-}
-
-size_t timers_count(const struct timers *timers)
-{
-	return timers->count;
 }
 
 void timers_close(struct timers *timers)

@@ -20,8 +20,6 @@ int timers_open(struct timers **out, struct kernel_side *kernel, uint64_t period
 /* Starts timers on CPUs that came online and drops those of CPUs that left. Returns how many were started, or -errno. */
 int timers_update(struct timers *timers);
 
-size_t timers_count(const struct timers *timers);
-
 /* Stops sampling. NULL is fine. */
 void timers_close(struct timers *timers);
 
