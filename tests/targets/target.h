@@ -51,6 +51,14 @@ static inline void sleep_ns(uint64_t ns)
 	nanosleep(&time, NULL);
 }
 
+/* Until CLOCK_MONOTONIC is there; not at all if it has passed already. */
+static inline void sleep_until_ns(uint64_t end_ns)
+{
+	struct timespec end = {(time_t)(end_ns / NS_PER_S), (long)(end_ns % NS_PER_S)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
+}
+
 /* Argument `index` as a number, or `otherwise`. */
 static inline double number_argument(int argc, char **argv, int index, double otherwise)
 {

@@ -41,8 +41,7 @@ static pthread_barrier_t set_up;
 			while (cpu_ns() < until)                                                   \
 				WORK(x);                                                           \
 			next += period;                                                            \
-			if (next > now_ns())                                                       \
-				sleep_ns(next - now_ns());                                         \
+			sleep_until_ns(next);                                                      \
 		}                                                                                  \
 	} while (0)
 
