@@ -23,6 +23,7 @@
 #include "capture/timers.h"
 #include "save.h"
 #include "session_state.h"
+#include "snapshot.h"
 #include "target/account.h"
 #include "target/command.h"
 #include "target/object.h"
@@ -42,8 +43,6 @@
 #include <unistd.h>
 
 #define CHUNK_BYTES (64 * 1024)
-#define POLL_MS 100
-#define BAR_WIDTH 12
 /* Descriptors that are not for mapped files: rings, events, pipes, output. Two a CPU come on top. */
 #define RESERVED_DESCRIPTORS 256
 
@@ -58,6 +57,8 @@ static int block_signals(struct session *session)
 	sigaddset(&mask, SIGTERM);
 	sigaddset(&mask, SIGHUP);
 	sigaddset(&mask, SIGCHLD);
+	sigaddset(&mask, SIGUSR1);
+	sigaddset(&mask, SIGUSR2);
 	if (sigprocmask(SIG_BLOCK, &mask, &session->old_mask))
 		return -errno;
 	session->is_masked = true;
@@ -122,6 +123,8 @@ int session_open(struct session **out, const struct session_config *config)
 	err = block_signals(session);
 	if (!err)
 		err = open_tables(session);
+	if (!err)
+		err = snapshot_open(&session->snapshot, session);
 	if (err) {
 		log_error("start: %s", strerror(-err));
 		session_close(session);
@@ -143,6 +146,7 @@ void session_close(struct session *session)
 {
 	if (!session)
 		return;
+	snapshot_close(session->snapshot);
 	command_close(session->command);
 	timers_close(session->timers);
 	drain_close(session->drain);
@@ -154,6 +158,7 @@ void session_close(struct session *session)
 	processes_close(session->processes);
 	objects_close(session->objects);
 	chunk_manager_close(session->chunks);
+	free(session->pauses.items);
 	fd_close(&session->signal_fd);
 	fd_close(&session->epoll_fd);
 	fd_close(&session->dump_fd);
@@ -338,7 +343,7 @@ static int watch(struct session *session, int fd)
 	return epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-static int start_timers(struct session *session)
+static int start_watching(struct session *session)
 {
 	int err;
 
@@ -350,8 +355,33 @@ static int start_timers(struct session *session)
 		err = watch(session, drain_fd(session->drain));
 	if (!err)
 		err = drain_list_tasks(session->drain);
+	session->begin_ns =
+		clock_now_ns() + (uint64_t)(session->config->delay_s * (double)NS_PER_SEC);
+	if (err)
+		log_error("sampling: cannot start: %s", strerror(-err));
+	return err;
+}
+
+/* What threads ran before the recording begins is not part of it. */
+static int forget_cpu_time(struct session *session)
+{
+	records_forget_cpu_time(session->records);
+	return drain_list_tasks(session->drain);
+}
+
+static void note_start(struct session *session)
+{
 	session->start_ns = session->end_ns = clock_now_ns();
 	session->start_real_ns = clock_ns(CLOCK_REALTIME);
+}
+
+int session_begin(struct session *session)
+{
+	int err = phase_step(&session->phase, ACTION_BEGIN);
+
+	if (!err && session->config->delay_s > 0)
+		err = forget_cpu_time(session);
+	note_start(session);
 	if (!err)
 		err = timers_open(&session->timers, session->kernel,
 				  NS_PER_SEC / session->config->rate_hz);
@@ -387,6 +417,9 @@ int session_start(struct session *session, int *exec_error)
 	char problem[512] = "cannot be checked";
 	int err;
 
+	err = phase_step(&session->phase, ACTION_START);
+	if (err)
+		return err;
 	err = preflight_check(session->config->rate_hz, problem, sizeof(problem));
 	if (err) {
 		log_error("%s", problem);
@@ -402,7 +435,9 @@ int session_start(struct session *session, int *exec_error)
 	if (!err)
 		err = open_capture(session);
 	if (!err)
-		err = start_timers(session);
+		err = start_watching(session);
+	if (!err && !(session->config->delay_s > 0))
+		err = session_begin(session);
 	if (err)
 		return err;
 	if (session->command) {
@@ -414,152 +449,76 @@ int session_start(struct session *session, int *exec_error)
 	return 0;
 }
 
-/* ---- run ----------------------------------------------------------------------- */
+/* ---- from then on ----------------------------------------------------------------- */
 
-/* The terminal sends its signals to the command too; those that another process sends us are passed on. */
-static void pass_on(struct session *session, const struct signalfd_siginfo *info)
+int session_pause(struct session *session)
 {
-	if (session->command && command_pid(session->command) && info->ssi_code != SI_KERNEL)
-		(void)kill(command_pid(session->command), (int)info->ssi_signo);
-}
+	struct time_range range = {.start_ns = clock_now_ns()};
+	int err = ARRAY_ROOM(&session->pauses);
 
-/* Reads all signals that are there. Returns the last one that asks us to stop, or 0. */
-static int take_signals(struct session *session)
-{
-	struct signalfd_siginfo info;
-	int stop = 0, status;
-
-	while (read(session->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGCHLD) {
-			if (session->command && command_wait(session->command, false, &status) == 1)
-				session->is_command_done = true;
-			continue;
-		}
-		stop = (int)info.ssi_signo;
-		pass_on(session, &info);
-	}
-	return stop;
-}
-
-bool session_is_cancelled(void *context)
-{
-	return take_signals(context) != 0;
-}
-
-static void show_status(const struct session *session, uint64_t now)
-{
-	const struct records_counts *counts = records_counts(session->records);
-	double elapsed = (double)(now - session->start_ns) / NS_PER_SEC;
-	struct chunk_manager_stats memory = chunk_manager_get_stats(session->chunks);
-	uint64_t stats[GB_STAT_COUNT] = {0};
-	char bar[BAR_WIDTH + 4] = "";
-
-	if (session->config->duration_s > 0) {
-		int filled = (int)(elapsed / session->config->duration_s * BAR_WIDTH);
-
-		if (filled > BAR_WIDTH)
-			filled = BAR_WIDTH;
-		memset(bar, ' ', BAR_WIDTH + 2);
-		bar[0] = '[';
-		memset(bar + 1, '=', (size_t)filled);
-		if (filled < BAR_WIDTH)
-			bar[1 + filled] = '>';
-		bar[BAR_WIDTH + 1] = ']';
-		bar[BAR_WIDTH + 2] = ' ';
-		bar[BAR_WIDTH + 3] = '\0';
-	}
-	(void)kernel_side_stats(session->kernel, stats);
-	log_status("  %s%.1f s   %" PRIu64 " samples   %" PRIu64 " lost   %.1f MB", bar, elapsed,
-		   counts->samples, stats[GB_STAT_RING_FULL] + counts->put_failed,
-		   (double)(memory.unreleased_bytes + memory.released_bytes) / 1e6);
-}
-
-/* Once a second: CPUs that came or went. */
-static int follow_cpus(struct session *session)
-{
-	int started = timers_update(session->timers);
-
-	if (started < 0)
-		return started;
-	return drain_update(session->drain);
-}
-
-static bool is_over(const struct session *session, uint64_t now)
-{
-	const struct session_config *config = session->config;
-
-	if (config->duration_s > 0 &&
-	    (double)(now - session->start_ns) >= config->duration_s * NS_PER_SEC)
-		return true;
-	if (session->command)
-		return session->is_command_done;
-	return !config->all && records_counts(session->records)->live_processes == 0;
-}
-
-static int wait_ms(const struct session *session, uint64_t now)
-{
-	double left_ms;
-
-	if (!(session->config->duration_s > 0))
-		return POLL_MS;
-	left_ms = session->config->duration_s * 1e3 - (double)(now - session->start_ns) / 1e6;
-	return left_ms < POLL_MS ? (int)left_ms + 1 : POLL_MS;
-}
-
-/* Until there is something to read, or events that were read are old enough to be applied: that must not take a whole millisecond. */
-static int wait_for_events(const struct session *session, uint64_t now)
-{
-	const struct timespec moment = {.tv_nsec = DRAIN_PENDING_NS};
-	struct epoll_event events[2];
-
-	if (drain_is_pending(session->drain)) {
-		nanosleep(&moment, NULL);
-		return 0;
-	}
-	if (epoll_wait(session->epoll_fd, events, 2, wait_ms(session, now)) < 0 && errno != EINTR)
-		return -errno;
+	if (!err)
+		err = phase_step(&session->phase, ACTION_PAUSE);
+	if (err)
+		return err;
+	timers_close(session->timers);
+	session->timers = NULL;
+	session->pauses.items[session->pauses.count++] = range;
+	log_info("paused; another SIGUSR1 goes on");
 	return 0;
 }
 
-int session_run(struct session *session)
+int session_resume(struct session *session)
 {
-	uint64_t now = session->start_ns, next_second = now + NS_PER_SEC, next_status = now;
-	int err = 0;
+	int err = phase_step(&session->phase, ACTION_RESUME);
 
-	while (!err && !is_over(session, now)) {
-		err = wait_for_events(session, now);
-		if (take_signals(session))
-			break;
-		if (!err)
-			err = drain_run(session->drain);
-		now = clock_now_ns();
-		if (!err && now >= next_second) {
-			err = follow_cpus(session);
-			next_second = now + NS_PER_SEC;
-		}
-		if (now >= next_status) {
-			show_status(session, now);
-			next_status = now + 2 * POLL_MS * NS_PER_MS;
-		}
-	}
-	log_status_clear();
+	if (!err)
+		err = timers_open(&session->timers, session->kernel,
+				  NS_PER_SEC / session->config->rate_hz);
 	if (err)
-		log_error("recording: stopped early: %s", strerror(-err));
-	return err;
+		return err;
+	session->pauses.items[session->pauses.count - 1].end_ns = clock_now_ns();
+	log_info("recording goes on");
+	return 0;
 }
 
-int session_save(struct session *session)
+int session_capture(struct session *session)
 {
-	int err;
+	int err = phase_step(&session->phase, ACTION_CAPTURE);
 
+	return err ? err : snapshot_request(session->snapshot);
+}
+
+int session_stop(struct session *session)
+{
+	bool is_empty = session->phase < PHASE_RECORDING;
+	int err = phase_step(&session->phase, ACTION_STOP);
+
+	if (err)
+		return err;
 	session->end_ns = clock_now_ns();
+	if (is_empty)
+		note_start(session);
 	timers_close(session->timers);
 	session->timers = NULL;
+	if (!session->drain)
+		return 0;
 	err = drain_finish(session->drain);
 	if (!err)
 		err = drain_list_tasks(session->drain);
 	if (err)
 		log_warn("recording: its last moments are missing: %s", strerror(-err));
+	return 0;
+}
+
+int session_save(struct session *session)
+{
+	int err = phase_step(&session->phase, ACTION_SAVE);
+
+	if (err)
+		return err;
+	/* Not at the same time: each takes a CPU. */
+	snapshot_close(session->snapshot);
+	session->snapshot = NULL;
 	return save_profile(session);
 }
 
@@ -572,7 +531,7 @@ int session_wait(struct session *session)
 		return 0;
 	while (command_wait(session->command, false, &status) == 0) {
 		(void)poll(&ready, 1, -1);
-		stop = take_signals(session);
+		stop = session_take_signals(session);
 		if (stop)
 			return 128 + stop;
 	}

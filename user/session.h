@@ -2,7 +2,10 @@
 /*
  * session.h - one recording from start to finished file; owns every room.
  *
- *   session_open -> session_start -> session_run -> session_save -> session_close
+ *   session_open -> session_start -> session_run -> session_stop -> session_save -> session_close
+ *
+ * Meanwhile session_begin(), _pause(), _resume() and _capture() may be called, which session_run() does when the time
+ * has come or a signal asks for it. What is out of order is refused with -EPERM: phase.h.
  *
  * Errors are logged here, once, with the remedy; callers only turn them into an exit status.
  */
@@ -24,6 +27,8 @@ struct session_config {
 	bool children; /* and the children that they fork */
 	uint32_t rate_hz;
 	double duration_s; /* 0: until something else ends it */
+	double delay_s; /* take samples only after this time */
+	bool ring; /* a flight recorder: that old data is overwritten is intended */
 	bool kernel_stacks;
 	bool addresses; /* write addresses instead of names */
 	uint64_t buffer_bytes; /* limit of the profile buffer */
@@ -44,10 +49,22 @@ int session_open(struct session **out, const struct session_config *config);
 /* Checks everything, loads the BPF programs, starts the command if there is one; samples flow. 0, -errno, SESSION_EXEC_FAILED. */
 int session_start(struct session *session, int *exec_error);
 
+/* Takes samples from now on; what was asked for with a delay does not wait any longer. 0, -EPERM, -errno. */
+int session_begin(struct session *session);
+/* Takes no samples until session_resume(). 0, -EPERM, -ENOMEM. */
+int session_pause(struct session *session);
+/* 0, -EPERM, or -errno: samples cannot be taken any more. */
+int session_resume(struct session *session);
+/* Asks for a profile of everything up to now, which a child writes. 0, -EPERM, -EBUSY: one is being written. */
+int session_capture(struct session *session);
+
 /* Records until a signal, the duration, or the end of the targets. 0 or -errno; what was recorded can be saved in either case. */
 int session_run(struct session *session);
 
-/* Stops sampling, writes the profile, prints the summary. 0 or -errno: the profile is not where it should be. */
+/* Stops sampling and takes in what is still under way. 0 or -EPERM. */
+int session_stop(struct session *session);
+
+/* Writes the profile, prints the summary. 0, -EPERM, or -errno: the profile is not where it should be. */
 int session_save(struct session *session);
 
 /* Waits for the command, if there is one, and returns what a shell would report; 0 without a command. */

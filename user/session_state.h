@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* session_state.h - what session.c and save.c share; nobody else includes it. */
+/* session_state.h - what session.c, run.c, snapshot.c and save.c share; nobody else includes it. */
 #ifndef GECKOBPF_SESSION_STATE_H
 #define GECKOBPF_SESSION_STATE_H
 
@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gecko/profile.h"
+#include "phase.h"
 #include "session.h"
 #include "target/account.h"
 #include "target/procfs.h"
@@ -33,8 +35,22 @@ struct session {
 	sigset_t old_mask;
 	bool is_masked;
 	bool is_command_done;
+
+	enum phase phase;
+	bool wants_pause; /* what SIGUSR1 asked for last */
+	bool wants_capture;
+	struct snapshot *snapshot;
+	struct {
+		struct time_range *items;
+		size_t count, capacity;
+	} pauses;
+	uint64_t begin_ns; /* when samples are to be taken from */
 	uint64_t start_ns, start_real_ns, end_ns;
+	uint64_t next_second_ns;
 };
+
+/* Reads all signals that are there. Returns the last one that asks to stop, or 0. */
+int session_take_signals(struct session *session);
 
 /* Whether a signal asked to stop since the last look; for output.h. `context` is the session. */
 bool session_is_cancelled(void *context);

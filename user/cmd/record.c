@@ -46,6 +46,9 @@ enum option_key {
 	KEY_TOP,
 	KEY_DUMP,
 	KEY_UNWIND_MEMORY,
+	KEY_BUFFER_SIZE,
+	KEY_RING,
+	KEY_DELAY,
 	KEY_VERSION,
 	KEY_HELP = '?',
 };
@@ -64,6 +67,16 @@ static const struct argp_option options[] = {
 	 "Stop after this time; fractions are allowed. Without it: until Ctrl-C, SIGTERM, SIGHUP, "
 	 "or until the last "
 	 "target exits. Each of them saves the profile",
+	 0},
+	{"delay", KEY_DELAY, "SEC", 0,
+	 "Take samples only after this time; --duration counts from then", 0},
+	{"buffer-size", KEY_BUFFER_SIZE, "MIB", 0,
+	 "Memory for what is recorded, of all processes together (default 128). When it is full, "
+	 "the oldest samples make room for new ones",
+	 0},
+	{"ring", KEY_RING, NULL, 0,
+	 "A flight recorder: run until stopped and keep the latest that fits into --buffer-size. "
+	 "SIGUSR2 writes a profile of it",
 	 0},
 	{"user-only", KEY_USER_ONLY, NULL, 0, "No kernel frames", 0},
 	{"kernel", KEY_KERNEL, NULL, 0, "Kernel frames too (the default)", 0},
@@ -157,6 +170,18 @@ static error_t parse_duration(struct arguments *arguments, const char *text)
 	return 0;
 }
 
+static error_t parse_delay(struct arguments *arguments, const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !(seconds >= 0) || seconds > 1e9)
+		return reject(arguments, "--delay %s: not a time; give seconds, such as 10 or 0.5",
+			      text);
+	arguments->config.delay_s = seconds;
+	return 0;
+}
+
 static error_t parse_symbols(struct arguments *arguments, const char *text)
 {
 	arguments->config.addresses = !strcmp(text, "addresses");
@@ -185,6 +210,17 @@ static error_t parse_unwind_memory(struct arguments *arguments, const char *text
 		return reject(arguments, "--unwind-memory %s: out of range; give 4 to 1024 MiB",
 			      text);
 	arguments->config.unwind_bytes = mib * MIB;
+	return 0;
+}
+
+static error_t parse_buffer_size(struct arguments *arguments, const char *text)
+{
+	unsigned long mib;
+
+	if (!parse_number(text, 1UL << 20, &mib) || !mib)
+		return reject(arguments, "--buffer-size %s: out of range; give 1 to 1048576 MiB",
+			      text);
+	arguments->config.buffer_bytes = mib * MIB;
 	return 0;
 }
 
@@ -252,8 +288,15 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_KERNEL:
 		arguments->config.kernel_stacks = key == KEY_KERNEL;
 		return 0;
+	case KEY_DELAY:
+		return parse_delay(arguments, value);
 	case KEY_UNWIND_MEMORY:
 		return parse_unwind_memory(arguments, value);
+	case KEY_BUFFER_SIZE:
+		return parse_buffer_size(arguments, value);
+	case KEY_RING:
+		arguments->config.ring = true;
+		return 0;
 	case 'q':
 		log_set_level(LOG_ERROR);
 		return 0;
@@ -297,6 +340,10 @@ static const struct argp argp = {
 	.doc = "Profiles Linux programs from the kernel and writes a profile for the Firefox "
 	       "Profiler "
 	       "(https://profiler.firefox.com).\v"
+	       "While it records, SIGUSR1 pauses it and lets it go on, SIGUSR2 writes a profile of "
+	       "what there is so far.\n\n"
+	       "The environment variable GECKOBPF_OPTIONS holds further options, separated by "
+	       "blanks; those of the command line come after them.\n\n"
 	       "Exit status: 0, or the command's own; 1 when the profile could not be made; 2 for "
 	       "a wrong "
 	       "command line; 126 or 127 when the command cannot be run.",
@@ -317,6 +364,43 @@ static int parse_arguments(int argc, char **argv, struct arguments *arguments)
 	if (err || arguments->show)
 		return err;
 	return check_arguments(arguments);
+}
+
+/* ---- GECKOBPF_OPTIONS ---------------------------------------------------------- */
+
+/* The command line with the words of GECKOBPF_OPTIONS before what the user gave, who thus has the last word. */
+struct command_line {
+	char *words; /* a copy of the variable, cut up */
+	char **argv;
+	int argc;
+};
+
+static void command_line_close(struct command_line *line)
+{
+	free(line->words);
+	free(line->argv);
+}
+
+static int command_line_open(struct command_line *line, int argc, char **argv)
+{
+	const char *text = getenv("GECKOBPF_OPTIONS");
+	char *rest, *word;
+
+	line->words = strdup(text ? text : "");
+	/* Two characters of the text make a word at most. */
+	line->argv = line->words ? calloc((size_t)argc + strlen(line->words) / 2 + 2,
+					  sizeof(*line->argv))
+				 : NULL;
+	if (!line->argv)
+		return -ENOMEM;
+	line->argv[line->argc++] = argv[0];
+	rest = line->words;
+	while ((word = strsep(&rest, " \t\n")))
+		if (*word)
+			line->argv[line->argc++] = word;
+	memcpy(line->argv + line->argc, argv + 1, (size_t)argc * sizeof(*argv));
+	line->argc += argc - 1;
+	return 0;
 }
 
 static int exec_failed(const char *name, int err)
@@ -346,7 +430,7 @@ static int record(const struct session_config *config)
 						  : EXIT_FAILURE;
 	}
 	err = session_run(session);
-	if (session_save(session))
+	if (session_stop(session) || session_save(session))
 		err = -EIO;
 	status = session_wait(session);
 	session_close(session);
@@ -365,7 +449,7 @@ static int show(int key)
 	return EXIT_SUCCESS;
 }
 
-int cmd_record(int argc, char **argv)
+static int run(const struct command_line *line)
 {
 	struct arguments arguments = {
 		.config = {.rate_hz = DEFAULT_RATE_HZ,
@@ -376,11 +460,24 @@ int cmd_record(int argc, char **argv)
 	};
 	int status = EXIT_USAGE;
 
-	if (!parse_arguments(argc, argv, &arguments)) {
+	if (!parse_arguments(line->argc, line->argv, &arguments)) {
 		arguments.config.pids = arguments.pids.items;
 		arguments.config.pid_count = arguments.pids.count;
 		status = arguments.show ? show(arguments.show) : record(&arguments.config);
 	}
 	free(arguments.pids.items);
+	return status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct command_line line = {0};
+	int status = EXIT_FAILURE;
+
+	if (command_line_open(&line, argc, argv))
+		log_error("out of memory");
+	else
+		status = run(&line);
+	command_line_close(&line);
 	return status;
 }

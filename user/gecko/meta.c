@@ -119,6 +119,31 @@ void meta_write(struct json *json, const struct profile_facts *facts, bool presy
 	json_object_end(json);
 }
 
+void meta_write_pauses(struct json *json, const struct profile_facts *facts)
+{
+	size_t i;
+
+	json_key(json, "pausedRanges");
+	json_array_begin(json);
+	for (i = 0; i < facts->pause_count; i++) {
+		const struct time_range *pause = &facts->pauses[i];
+
+		if (pause->end_ns && pause->end_ns <= facts->start_ns)
+			continue;
+		json_object_begin(json);
+		json_key_time_ms(json, "startTime",
+				 (int64_t)elapsed(facts->start_ns, pause->start_ns));
+		json_key(json, "endTime");
+		if (pause->end_ns)
+			json_time_ms(json, (int64_t)elapsed(facts->start_ns, pause->end_ns));
+		else
+			json_null(json);
+		json_key_string(json, "reason", "profiler-paused");
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 void meta_write_process(struct json *json, const struct profile_facts *facts,
 			const struct process *process)
 {

@@ -14,6 +14,9 @@ struct profile_facts;
  */
 void meta_write(struct json *json, const struct profile_facts *facts, bool presymbolicated);
 
+/* The key "pausedRanges" with its value. */
+void meta_write_pauses(struct json *json, const struct profile_facts *facts);
+
 /* The value of the "meta" of an entry of processes[]. */
 void meta_write_process(struct json *json, const struct profile_facts *facts,
 			const struct process *process);

@@ -57,26 +57,51 @@ struct output {
 
 /* ---- names --------------------------------------------------------------------- */
 
-static bool ends_in(const char *text, const char *end)
+static const struct {
+	const char *suffix;
+	enum output_format format;
+} formats[] = {
+	{".json", FORMAT_PLAIN},
+	{".json.gz", FORMAT_GZIP},
+	{".json.zst", FORMAT_ZSTD},
+};
+
+/* Where `end` begins in `text`; NULL: the text does not end so, or is nothing else, which is no name. */
+static const char *find_end(const char *text, const char *end)
 {
 	size_t length = strlen(text), end_length = strlen(end);
+	const char *at = text + length - end_length;
 
-	/* A name that is nothing but the suffix is no name. */
-	return length > end_length && text[length - end_length - 1] != '/' &&
-	       !strcmp(text + length - end_length, end);
+	if (length <= end_length || at[-1] == '/' || strcmp(at, end) != 0)
+		return NULL;
+	return at;
 }
 
 static int format_of(const char *path, enum output_format *format)
 {
-	if (!strcmp(path, "-") || ends_in(path, ".json"))
+	size_t i;
+
+	if (!strcmp(path, "-")) {
 		*format = FORMAT_PLAIN;
-	else if (ends_in(path, ".json.gz"))
-		*format = FORMAT_GZIP;
-	else if (ends_in(path, ".json.zst"))
-		*format = FORMAT_ZSTD;
-	else
-		return -EINVAL;
-	return 0;
+		return 0;
+	}
+	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (!find_end(path, formats[i].suffix))
+			continue;
+		*format = formats[i].format;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+const char *output_suffix(const char *path)
+{
+	const char *at = NULL;
+	size_t i;
+
+	for (i = 0; i < sizeof(formats) / sizeof(formats[0]) && !at; i++)
+		at = find_end(path, formats[i].suffix);
+	return at ? at : path + strlen(path);
 }
 
 static char *temporary_name(const char *path)

@@ -37,6 +37,9 @@ int output_error(const struct output *output);
 /* Without a commit before it, removes the temporary. NULL is fine. */
 void output_close(struct output *output);
 
+/* Where the suffix of `path` begins; its end if it is none that we know. */
+const char *output_suffix(const char *path);
+
 /*
  * Whether `path` can be written: suffix known, directory there, a file can be created in it. Leaves nothing behind.
  * 0, -EINVAL (suffix), -errno.

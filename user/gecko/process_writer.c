@@ -71,6 +71,7 @@ static int open_writer(struct process_writer *writer, struct profile_pass *pass,
 		.start_ns = input->facts->start_ns,
 		.end_ns = input->facts->end_ns,
 		.interval_ns = input->facts->interval_ns,
+		.is_cut = input->facts->is_cut,
 	};
 	return err;
 }
@@ -103,11 +104,22 @@ static int need_stream(struct process_writer *writer, uint32_t number)
 				  &writer->source);
 }
 
+/* Outside of it are samples of whose time others were overwritten, and those that a capture's end has passed. */
+static bool is_in_profile(const struct profile_facts *facts, const struct sample_view *sample)
+{
+	if (facts->is_cut && sample->time_ns < facts->start_ns)
+		return false;
+	return !facts->until_ns || sample->time_ns <= facts->until_ns;
+}
+
 static int on_sample(void *context, const struct sample_view *sample)
 {
 	struct process_writer *writer = context;
-	int err = need_stream(writer, sample->thread);
+	int err;
 
+	if (!is_in_profile(writer->pass->input->facts, sample))
+		return 0;
+	err = need_stream(writer, sample->thread);
 	if (err)
 		return err;
 	frames_seek(writer->frames, sample->time_ns);
@@ -328,7 +340,7 @@ static int write_entry(struct process_writer *writer)
 	if (!err)
 		err = write_threads(writer);
 	json_array_end(json);
-	json_key_literal(json, "pausedRanges", "[]");
+	meta_write_pauses(json, writer->pass->input->facts);
 	json_key_literal(json, "processes", "[]");
 	json_object_end(json);
 	writer->pass->summary.processes++;

@@ -144,7 +144,7 @@ static int write_profile(struct profile_pass *pass)
 	meta_write(json, pass->input->facts, pass->input->symbolizer);
 	json_key_literal(json, "libs", "[]");
 	json_key_literal(json, "threads", "[]");
-	json_key_literal(json, "pausedRanges", "[]");
+	meta_write_pauses(json, pass->input->facts);
 	json_key_literal(json, "sources", SOURCES);
 	err = write_processes(pass);
 	write_log(pass);

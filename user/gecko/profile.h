@@ -33,6 +33,10 @@ struct profile_fact {
 	uint64_t value;
 };
 
+struct time_range {
+	uint64_t start_ns, end_ns; /* end 0: it lasts */
+};
+
 /*
  * Everything the profile says that is not a sample. Strings are borrowed, any bytes; NULL: not
  * known.
@@ -44,8 +48,13 @@ struct profile_facts {
 	const char *cpu_name;
 	uint32_t physical_cpus, logical_cpus;
 	uint64_t start_real_ns; /* CLOCK_REALTIME when CLOCK_MONOTONIC was start_ns */
-	uint64_t start_ns; /* time 0 of the profile, when sampling began */
+	uint64_t start_ns; /* time 0 of the profile; samples before it are left out */
 	uint64_t end_ns; /* when it ended */
+	uint64_t until_ns; /* samples after it are left out; 0: none */
+	/* Sampling began before start_ns, but what it gave was overwritten: threads have no CPU time to begin with. */
+	bool is_cut;
+	const struct time_range *pauses; /* in which no samples were taken */
+	size_t pause_count;
 	uint64_t interval_ns;
 	uint64_t buffer_bytes; /* the limit of the profile buffer */
 	double duration_s; /* asked for; 0: none */

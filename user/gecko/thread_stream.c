@@ -67,6 +67,9 @@ static int put_baseline(struct thread_stream *stream)
 
 	if (thread->cpu_first_ns == UINT64_MAX)
 		return 0;
+	/* What it had used when the recording began says nothing of when this profile does. */
+	if (stream->source.is_cut && thread->born_ns < stream->source.start_ns)
+		return 0;
 	return put_row(stream, UNIQUE_NONE, since_start(stream, thread->born_ns),
 		       thread->cpu_first_ns);
 }

@@ -33,6 +33,7 @@ struct thread_stream_source {
 	struct frames *frames;
 	struct spool_pool *pool;
 	uint64_t start_ns, end_ns, interval_ns;
+	bool is_cut; /* start_ns is later than the recording's */
 };
 
 /* Samples whose leaf each stack is. */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * numbers.h - what a recording counted: for the summary on the terminal and for the profilingLog.
+ */
+#ifndef GECKOBPF_NUMBERS_H
+#define GECKOBPF_NUMBERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gecko/profile.h"
+
+struct session;
+
+#define NUMBERS_MAX 48
+
+struct numbers {
+	struct profile_fact facts[NUMBERS_MAX];
+	size_t count;
+	uint64_t lost; /* samples that were taken, or should have been, and are not in the buffer */
+	uint64_t overwritten; /* samples that made room for later ones */
+	uint64_t from_ns; /* from then on, whatever was sampled is in the buffer */
+	uint64_t events_lost; /* names, mappings and threads may be missing */
+};
+
+void numbers_collect(const struct session *session, struct numbers *out);
+
+/* What was written where, and what is not in it. */
+void numbers_print(const struct session *session, const struct numbers *numbers, const char *path,
+		   uint64_t bytes, const struct profile_summary *summary);
+
+/* The hottest functions, on stdout, unless the profile is there. */
+void numbers_print_top(const char *path, const struct profile_summary *summary);
+
+#endif
