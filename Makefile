@@ -40,7 +40,7 @@ LIBS := -lbpf -lelf -llzma -lzstd -lz -liberty -lcap
 LINK := $(if $(STATIC),-static) $(LIBS) -lpthread
 
 # capture is the only room that needs libbpf; the others make libcore.a, which the unit tests link.
-ROOMS := base buffer target unwind symbol gecko
+ROOMS := base buffer target unwind symbol archive gecko
 CORE_SRC := $(sort $(foreach room,$(ROOMS),$(wildcard user/$(room)/*.c)))
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/%.o)
 APP_SRC := $(sort $(wildcard user/capture/*.c user/cmd/*.c user/*.c))
