@@ -83,6 +83,16 @@ static inline unsigned int quick_cfa_offset(const uint8_t *at, const uint8_t *en
 	return at[1] < 0x80 ? 2 : 3;
 }
 
+/* How many there are; mostly all the rest. */
+static inline unsigned int skip_nops(const uint8_t *at, const uint8_t *end)
+{
+	const uint8_t *next = at;
+
+	while (next < end && *next == CFA_NOP)
+		next++;
+	return (unsigned int)(next - at);
+}
+
 /*
  * The commonest instructions: the length of the one at `at`, and *advance set if it moves the pc. 0: it is none of
  * them.
@@ -101,6 +111,11 @@ static inline unsigned int quick_step(const uint8_t *at, const uint8_t *end, str
 			return 0;
 		*advance = at[1] * run->code_align;
 		return 2;
+	case CFA_ADVANCE_LOC2:
+		if (end - at < 3)
+			return 0;
+		*advance = (at[1] | (uint32_t)at[2] << 8) * run->code_align;
+		return 3;
 	case CFA_DEF_CFA_OFFSET:
 		return quick_cfa_offset(at, end, key);
 	case CFA_REMEMBER_STATE:
@@ -114,7 +129,7 @@ static inline unsigned int quick_step(const uint8_t *at, const uint8_t *end, str
 		*key = run->stack[--run->depth];
 		return 1;
 	case CFA_NOP:
-		return 1;
+		return skip_nops(at, end);
 	}
 	return 0;
 }
