@@ -273,6 +273,85 @@ static void test_signal_frame_without_description(void **state)
 	unwind_table_close(table);
 }
 
+/* Of many small functions, whose code is read together as far as it lies together. */
+static void test_signal_frames_among_small_functions(void **state)
+{
+	static const uint64_t places[] = {TEXT + 0x10,   TEXT + 0x100,  TEXT + 0x1009,
+					  TEXT + 0x2000, TEXT + 0x2ff7, TEXT + 0x40};
+	static const bool returns[] = {false, true, true, true, true, false};
+	struct frame_bytes frames = frames_for(3);
+	size_t cie = put_usual_cie(&frames), i;
+	struct unwind_table *table = NULL;
+	struct elf_image image;
+
+	for (i = 0; i < 6; i++)
+		put_fde(&frames, cie, places[i], 9, LITERAL("\x0e\x10"));
+	image_make(&image, 3, &frames, IMAGE_WITH_SECTIONS);
+	for (i = 0; i < 6; i++)
+		if (returns[i])
+			memcpy(image.bytes + places[i], SIGRETURN, 9);
+	assert_int_equal(compile_image(&table, image.bytes, image.size), 0);
+	image_free(&image);
+	assert_sound(table);
+	for (i = 0; i < 6; i++) {
+		assert_cfa(table, places[i] - 1,
+			   returns[i] ? GB_CFA_SIGNAL : GB_CFA_FRAME_POINTER, 0);
+		assert_cfa(table, places[i], returns[i] ? GB_CFA_SIGNAL : GB_CFA_RSP,
+			   returns[i] ? 0 : 16);
+	}
+	unwind_table_close(table);
+}
+
+/* Much code without a description leaves something of what is looked at to the code behind it. */
+static void test_signal_frame_behind_much_code(void **state)
+{
+	const size_t pages = 0x600;
+	const uint64_t described = TEXT + 0x500000, found = TEXT + 0x530000;
+	struct frame_bytes frames = frames_for(pages);
+	size_t cie = put_usual_cie(&frames);
+	struct unwind_table *table = NULL;
+	struct elf_image image;
+
+	put_fde(&frames, cie, described, 0x100, LITERAL("\x0e\x10"));
+	image_make(&image, pages, &frames, IMAGE_WITH_SECTIONS);
+	memcpy(image.bytes + found, SIGRETURN, 9);
+	memcpy(image.bytes + described - 0x1000, SIGRETURN, 9); /* too far from the start */
+	assert_int_equal(compile_image(&table, image.bytes, image.size), 0);
+	image_free(&image);
+	assert_sound(table);
+	assert_cfa(table, found, GB_CFA_SIGNAL, 0);
+	assert_cfa(table, described - 0x1000, GB_CFA_FRAME_POINTER, 0);
+	unwind_table_close(table);
+}
+
+/* A segment may hold symbols and all; what they look like does not matter, and takes nothing from the search. */
+static void test_signal_frame_in_code_only(void **state)
+{
+	const size_t pages = 0x500;
+	const uint64_t code = TEXT + 0x400000;
+	const Elf64_Shdr section = {.sh_type = SHT_PROGBITS,
+				    .sh_flags = SHF_EXECINSTR,
+				    .sh_addr = code,
+				    .sh_size = 0x1000};
+	struct frame_bytes frames = frames_for(pages);
+	struct unwind_table *table = NULL;
+	struct elf_image image;
+
+	put_usual_cie(&frames);
+	image_make(&image, pages, &frames, IMAGE_WITH_SECTIONS);
+	memcpy(image.bytes + IMAGE_SECTIONS, &section, sizeof(section));
+	memcpy(image.bytes + TEXT, SIGRETURN, 9);
+	memcpy(image.bytes + code + 0x20, SIGRETURN, 9);
+	memcpy(image.bytes + code + 0x1000, SIGRETURN, 9);
+	assert_int_equal(compile_image(&table, image.bytes, image.size), 0);
+	image_free(&image);
+	assert_sound(table);
+	assert_cfa(table, TEXT, GB_CFA_FRAME_POINTER, 0);
+	assert_cfa(table, code + 0x1f, GB_CFA_SIGNAL, 0);
+	assert_cfa(table, code + 0x1000, GB_CFA_FRAME_POINTER, 0);
+	unwind_table_close(table);
+}
+
 /* ---- what coroutines return to ---- */
 
 #define START_CONTEXT "\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff\x74\x08\xe8\x0f\xf6\xfe\xff"
@@ -393,6 +472,9 @@ int main(void)
 		cmocka_unit_test(test_signal_frame_that_begins_early),
 		cmocka_unit_test(test_signal_frame_by_sight),
 		cmocka_unit_test(test_signal_frame_without_description),
+		cmocka_unit_test(test_signal_frames_among_small_functions),
+		cmocka_unit_test(test_signal_frame_behind_much_code),
+		cmocka_unit_test(test_signal_frame_in_code_only),
 		cmocka_unit_test(test_start_of_coroutines),
 		cmocka_unit_test(test_not_the_start_of_coroutines),
 		cmocka_unit_test(test_rbx_is_tracked_where_it_is_needed),

@@ -15,11 +15,12 @@
 /* Sets is_signal of the functions that are such code, by their augmentation or by their looks, and moves their start. */
 void signal_code_mark(struct eh_frame *frame, const struct elf_code *code);
 
-/* Code without a description, [start, end) in the text, is looked through for more of it. */
+/* Code without a description, [start, end) in the text, is looked through for more of it, as far as sections with code reach. */
 struct signal_code_search {
 	const struct elf_code *code;
 	uint64_t text; /* address */
 	uint64_t budget; /* bytes still to be looked at, over all searches */
+	uint64_t kept; /* of those, for the code behind that which is searched now */
 };
 
 /* What is known of code without a description. */

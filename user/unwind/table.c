@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #define PADDING_MAX 15 /* bytes between functions that are taken for padding, not for code */
-#define SEARCH_BYTES (1u << 20) /* of code without a description are looked at */
+#define SEARCH_BYTES (2u << 20) /* of code without a description are looked at */
 
 struct compiler {
 	struct elf_code code;
@@ -54,6 +54,8 @@ static int add_gap(struct compiler *compiler, uint64_t end)
 	if (err)
 		return err;
 	row_builder_add(builder, start, RULE_FRAME_POINTER);
+	/* A large piece, such as all of a Go program, must not use up what finds the C library behind it. */
+	compiler->search.kept = compiler->search.budget / 2;
 	while (signal_code_find(&compiler->search, start, limit, &known)) {
 		err = row_builder_reserve(builder, 2, end);
 		if (err)
@@ -165,7 +167,7 @@ static int build(struct compiler *compiler, bool tracks_rbx)
 	compiler->covered = 0;
 	compiler->special_rows = 0;
 	compiler->search =
-		(struct signal_code_search){&compiler->code, compiler->frame.text, SEARCH_BYTES};
+		(struct signal_code_search){&compiler->code, compiler->frame.text, SEARCH_BYTES, 0};
 	err = rule_set_open(&compiler->rules);
 	if (!err)
 		err = cfa_machine_open(&compiler->machine, &compiler->frame, &compiler->rules,
