@@ -2,6 +2,7 @@
 /* eh_frame.c - see eh_frame.h. */
 #include "unwind/eh_frame.h"
 #include "base/array.h"
+#include "base/large.h"
 #include "unwind/dwarf_cfi.h"
 #include "unwind/x86_64.h"
 
@@ -12,6 +13,7 @@
 #define LENGTH_IS_64_BIT 0xffffffff
 #define AUGMENTATION_MAX 16
 #define CODE_ALIGN_MAX 255
+#define FDE_BYTES_FEW 32 /* most files have more a function */
 
 static uint32_t offset_of(const struct eh_frame *frame, const struct cursor *cursor)
 {
@@ -243,12 +245,24 @@ static bool next_record(const struct eh_frame *frame, struct cursor *cursor, uin
 	return cursor_split(cursor, length, body);
 }
 
+/* So that they are rarely moved. */
+static int make_room(struct eh_frame *frame)
+{
+	size_t count = frame->size / FDE_BYTES_FEW + 1;
+
+	frame->fdes = large_alloc(count * sizeof(*frame->fdes));
+	if (!frame->fdes)
+		return -ENOMEM;
+	frame->fde_capacity = count;
+	return 0;
+}
+
 int eh_frame_scan(struct eh_frame *frame)
 {
 	struct cursor cursor = cursor_over(frame->bytes, frame->size);
 	uint32_t offset, id_offset, id;
 	struct cursor body;
-	int err = 0;
+	int err = make_room(frame);
 
 	while (!err && next_record(frame, &cursor, &offset, &body)) {
 		id_offset = offset_of(frame, &body);

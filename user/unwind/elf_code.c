@@ -3,6 +3,7 @@
 #include "unwind/elf_code.h"
 #include "base/array.h"
 #include "base/fd.h"
+#include "base/large.h"
 #include "unwind/pointer.h"
 #include "unwind/x86_64.h"
 
@@ -63,7 +64,7 @@ static int read_headers(const struct elf_code *code, uint64_t offset, size_t cou
 
 	if (offset > code->size || count * size > code->size - offset)
 		return -ENODATA;
-	all = malloc(count * size);
+	all = large_alloc(count * size);
 	if (!all)
 		return -ENOMEM;
 	err = elf_code_read(code, offset, all, count * size);

@@ -2,14 +2,18 @@
 /*
  * fde_order.c - see fde_order.h.
  *
- * A radix sort of words that have the start above and the index below, so that no digit needs a look at the functions.
+ * Words that have the start above and the index below, so that no digit needs a look at the functions. Linkers put together
+ * long pieces that are in order, so one pass over the upper bits leaves next to nothing to do; where it leaves more, all
+ * digits are sorted by.
  */
 #include "unwind/fde_order.h"
+#include "base/large.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define DIGIT_BITS 11
+#define DIGIT_BITS 14
 #define DIGITS (1u << DIGIT_BITS)
 #define START_SHIFT 32
 
@@ -32,48 +36,66 @@ static bool make_words(const struct eh_frame *frame, uint64_t *words, uint32_t *
 	return is_sorted;
 }
 
-static void sort_digit(const uint64_t *from, uint64_t *to, size_t count, unsigned int shift)
+/* By DIGIT_BITS bits; those that are equal stay as they were. */
+static void sort_digit(uint64_t *words, uint64_t *other, size_t count, unsigned int shift)
 {
-	size_t places[DIGITS] = {0};
-	size_t i, next = 0;
+	uint32_t places[DIGITS] = {0};
+	uint32_t next = 0;
+	size_t i;
 
 	for (i = 0; i < count; i++)
-		places[from[i] >> shift & (DIGITS - 1)]++;
+		places[words[i] >> shift & (DIGITS - 1)]++;
 	for (i = 0; i < DIGITS; i++) {
-		size_t here = places[i];
+		uint32_t here = places[i];
 
 		places[i] = next;
 		next += here;
 	}
 	for (i = 0; i < count; i++)
-		to[places[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+		other[places[words[i] >> shift & (DIGITS - 1)]++] = words[i];
+	memcpy(words, other, count * sizeof(*words));
+}
+
+/* Sorts what is nearly sorted. False: it is not; the words are as they were, or somewhat better. */
+static bool sort_rest(uint64_t *words, size_t count)
+{
+	size_t moves_left = count, i;
+
+	for (i = 1; i < count; i++) {
+		uint64_t word = words[i];
+		size_t at = i;
+
+		for (; at && words[at - 1] > word && moves_left; at--, moves_left--)
+			words[at] = words[at - 1];
+		words[at] = word;
+		if (!moves_left)
+			return false;
+	}
+	return true;
+}
+
+static void sort(uint64_t *words, uint64_t *other, size_t count, uint32_t starts)
+{
+	unsigned int bits = 32 - (unsigned int)__builtin_clz(starts), bit;
+
+	bit = bits > DIGIT_BITS ? bits - DIGIT_BITS : 0;
+	sort_digit(words, other, count, START_SHIFT + bit);
+	if (sort_rest(words, count))
+		return;
+	for (bit = 0; bit < bits; bit += DIGIT_BITS)
+		sort_digit(words, other, count, START_SHIFT + bit);
 }
 
 int fde_order_make(const struct eh_frame *frame, uint64_t **order)
 {
-	uint64_t *words = malloc((frame->fde_count + 1) * sizeof(*words));
-	uint64_t *other, *swap;
-	unsigned int bit;
+	size_t count = frame->fde_count;
+	uint64_t *words = large_alloc((2 * count + 1) * sizeof(*words));
 	uint32_t starts;
 
 	if (!words)
 		return -ENOMEM;
-	if (make_words(frame, words, &starts)) {
-		*order = words;
-		return 0;
-	}
-	other = malloc(frame->fde_count * sizeof(*other));
-	if (!other) {
-		free(words);
-		return -ENOMEM;
-	}
-	for (bit = 0; bit < 32 && starts >> bit; bit += DIGIT_BITS) {
-		sort_digit(words, other, frame->fde_count, START_SHIFT + bit);
-		swap = words;
-		words = other;
-		other = swap;
-	}
-	free(other);
+	if (!make_words(frame, words, &starts))
+		sort(words, words + count, count, starts);
 	*order = words;
 	return 0;
 }

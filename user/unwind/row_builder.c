@@ -2,6 +2,7 @@
 /* row_builder.c - see row_builder.h. */
 #include "unwind/row_builder.h"
 #include "base/array.h"
+#include "base/large.h"
 #include "unwind/cfa_program.h"
 
 #include <errno.h>
@@ -27,22 +28,20 @@ static void close_page(struct row_builder *builder)
 	builder->pages[builder->page] = (struct unwind_page){builder->page_first, (uint32_t)count};
 }
 
-int row_builder_open(struct row_builder *builder, uint32_t page_count, uint32_t rule)
+int row_builder_open(struct row_builder *builder, uint32_t page_count, size_t rows, uint32_t rule)
 {
-	int err;
-
 	*builder = (struct row_builder){
 		.page_count = page_count,
 		.rule = rule,
 		.dense_rule = rule,
 	};
 	builder->pages = calloc(page_count, sizeof(*builder->pages));
-	if (!builder->pages)
+	builder->rows = large_alloc((rows + 1) * sizeof(*builder->rows));
+	if (!builder->pages || !builder->rows)
 		return -ENOMEM;
-	err = row_builder_reserve(builder, 1, 0);
-	if (!err)
-		open_page(builder);
-	return err;
+	builder->row_capacity = rows + 1;
+	open_page(builder);
+	return 0;
 }
 
 void row_builder_close(struct row_builder *builder)

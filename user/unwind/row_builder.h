@@ -30,8 +30,11 @@ struct row_builder {
 	size_t row_count, row_capacity;
 };
 
-/* page_count > 0. `rule` holds from offset 0 on, and in pages that get too many rows. 0 or -ENOMEM. */
-int row_builder_open(struct row_builder *builder, uint32_t page_count, uint32_t rule);
+/*
+ * page_count > 0. `rule` holds from offset 0 on, and in pages that get too many rows. There will be about `rows` of them. 0 or
+ * -ENOMEM. row_builder_close() also where this failed.
+ */
+int row_builder_open(struct row_builder *builder, uint32_t page_count, size_t rows, uint32_t rule);
 void row_builder_close(struct row_builder *builder);
 
 /* Room for `rows` more row_builder_add() that end before `end`, an offset in the text. 0 or -ENOMEM. */

@@ -19,6 +19,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define ROW_BYTES_FEW 5 /* of .eh_frame; most files have more a row */
+#define AHEAD 8 /* functions, whose programs are asked of the memory in time */
 #define PADDING_MAX 15 /* bytes between functions that are taken for padding, not for code */
 #define SEARCH_BYTES (2u << 20) /* of code without a description are looked at */
 
@@ -136,10 +138,11 @@ static int add_functions(struct compiler *compiler)
 		const struct fde *fde = fde_at(compiler, i);
 		uint32_t limit = fde->start + fde->size;
 
+		if (i + AHEAD < frame->fde_count)
+			__builtin_prefetch(frame->bytes + fde_at(compiler, i + AHEAD)->program);
 		if (i + 1 < frame->fde_count) {
 			const struct fde *next = fde_at(compiler, i + 1);
 
-			__builtin_prefetch(frame->bytes + next->program);
 			if (next->start < limit)
 				limit = next->start;
 		}
@@ -174,6 +177,8 @@ static int build(struct compiler *compiler, bool tracks_rbx)
 				       tracks_rbx);
 	if (!err)
 		err = row_builder_open(&compiler->builder, (uint32_t)compiler->code.page_count,
+				       compiler->code.page_count +
+					       compiler->frame.size / ROW_BYTES_FEW,
 				       RULE_FRAME_POINTER);
 	if (!err)
 		err = add_functions(compiler);
