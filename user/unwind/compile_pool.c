@@ -7,6 +7,7 @@
  */
 #include "unwind/compile_pool.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,6 +16,9 @@
 #define MAX_WORKERS 8
 #define WORTH_A_THREAD                                                                             \
 	(256 * 1024) /* bytes of files below which threads cost more than they save */
+
+#define WORTH_A_TRIM                                                                               \
+	(16u << 20) /* bytes of files above which what they needed is worth giving back */
 
 struct pool {
 	struct compile_job *jobs;
@@ -43,15 +47,22 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* How many threads besides the caller's are worth it. */
-static size_t helper_count(const struct compile_job *jobs, size_t count)
+static uint64_t sum_bytes(const struct compile_job *jobs, size_t count)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t helpers = cpus > 1 ? (size_t)cpus - 1 : 0, i;
 	uint64_t bytes = 0;
+	size_t i;
 
 	for (i = 0; i < count; i++)
 		bytes += jobs[i].bytes;
+	return bytes;
+}
+
+/* How many threads besides the caller's are worth it, for files of so many bytes. */
+static size_t helper_count(uint64_t bytes, size_t count)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t helpers = cpus > 1 ? (size_t)cpus - 1 : 0;
+
 	if (bytes < WORTH_A_THREAD || !count)
 		return 0;
 	if (helpers > count - 1)
@@ -62,7 +73,8 @@ static size_t helper_count(const struct compile_job *jobs, size_t count)
 void compile_pool_run(struct compile_job *jobs, size_t count)
 {
 	struct pool pool = {.jobs = jobs, .count = count};
-	size_t helpers = helper_count(jobs, count), started, i;
+	uint64_t bytes = sum_bytes(jobs, count);
+	size_t helpers = helper_count(bytes, count), started, i;
 	pthread_t threads[MAX_WORKERS];
 
 	if (!count)
@@ -74,4 +86,7 @@ void compile_pool_run(struct compile_job *jobs, size_t count)
 	work(&pool);
 	for (i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
+	/* malloc keeps megabytes from one file to the next, which is what makes the next one fast; then nobody needs them. */
+	if (bytes >= WORTH_A_TRIM)
+		(void)malloc_trim(0);
 }
