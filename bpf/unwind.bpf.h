@@ -207,23 +207,36 @@ static __always_inline __u64 search_rows(const __u32 *rows, __u64 base, __u64 en
 	return base;
 }
 
+/* In one load, since user space moves rows while we look: see row_chunks.h. */
+static __always_inline int find_page(__u32 key, struct gb_page *page)
+{
+	const volatile __u64 *found = bpf_map_lookup_elem(&pages, &key);
+	__u64 entry;
+
+	if (!found)
+		return 1;
+	entry = *found;
+	__builtin_memcpy(page, &entry, sizeof(*page));
+	return !page->count;
+}
+
 static __always_inline int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *mapping,
 					__u64 vaddr, struct gb_unwind_rule *rule)
 {
 	__u32 key = (__u32)(vaddr >> 12) + mapping->page_offset, offset = vaddr & 4095;
-	struct gb_page *page = bpf_map_lookup_elem(&pages, &key);
 	struct gb_unwind_rule *found;
+	struct gb_page page;
 	__u64 at, end;
 	__u32 *rows;
 
-	if (!page || !page->count)
+	if (find_page(key, &page))
 		return 1;
-	rows = find_rows(page);
+	rows = find_rows(&page);
 	if (!rows)
 		return 1;
-	at = page->first;
-	end = at + page->count;
-	if (page->count <= 128)
+	at = page.first;
+	end = at + page.count;
+	if (page.count <= 128)
 		at = search_rows(rows, at, end, offset, 7);
 	else
 		at = search_rows(rows, at, end, offset, 10);

@@ -139,11 +139,11 @@ struct gb_chunk {
 	__u32 rows[GB_CHUNK_ROWS];
 };
 
-/* One 4 KiB page of code; its rows lie in one chunk, the first has offset 0. */
+/* One 4 KiB page of code; its rows lie in one chunk, the first has offset 0. Written and read in one piece: rows may move. */
 struct gb_page {
 	__u32 chunk; /* pool * GB_POOL_CHUNKS + value in it */
 	__u16 first, count;
-};
+} __attribute__((aligned(8)));
 
 enum gb_mapping_flag {
 	GB_MAPPING_NO_TABLE = 1, /* only frame pointers: JIT code, Go, no memory for the table */

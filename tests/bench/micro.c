@@ -394,6 +394,7 @@ static int open_table_memory(struct table_memory *tables)
 	tables->memory.rules = calloc(GB_MAX_RULES, sizeof(*tables->memory.rules));
 	tables->memory.add_pool = add_pool;
 	tables->memory.context = tables;
+	tables->memory.max_pools = GB_MAX_POOLS;
 	return tables->memory.pages && tables->memory.rules ? 0 : -ENOMEM;
 }
 

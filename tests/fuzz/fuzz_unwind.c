@@ -208,7 +208,7 @@ static void take_stack(struct input *input, const struct unwind_store *store,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct unwind_memory memory = {store_pages, store_rules, add_pool, NULL};
+	const struct unwind_memory memory = {store_pages, store_rules, add_pool, NULL, 1};
 	struct input input = {data, size};
 	struct stored_table *stored;
 	struct unwind_store *store;

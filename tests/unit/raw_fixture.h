@@ -128,7 +128,7 @@ static inline int setup_code(void **state)
 					   .pages = &page,
 					   .rows = rows,
 					   .rules = (struct gb_unwind_rule *)function_rules};
-	struct unwind_memory memory = {.add_pool = give_pool};
+	struct unwind_memory memory = {.add_pool = give_pool, .max_pools = 1};
 
 	for (i = 0; i < FUNCTION_COUNT; i++)
 		rows[i] = i << UNWIND_PAGE_BITS | 16 * i;

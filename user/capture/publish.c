@@ -115,6 +115,7 @@ int publisher_open(struct publisher **out, struct kernel_side *kernel, struct ob
 	if (!err) {
 		memory.pages = publisher->maps.pages;
 		memory.rules = publisher->maps.rules;
+		memory.max_pools = (uint32_t)publisher->max_pools;
 		err = store_open(&publisher->store, &memory);
 	}
 	if (!err)

@@ -5,11 +5,12 @@
  *   table ──> pages[page_base ...]  ──> rows in chunks (all rows of a page in one) ──> rules, shared by all tables
  *
  * The memory is the includer's: maps shared with the kernel, or plain memory for tests and for unwinding stack copies. What a reader
- * in the kernel may still look at is not written again for a second after it was freed.
+ * in the kernel may still look at is not written again for a second after it was freed: rows, pages and rules.
  */
 #ifndef GECKOBPF_UNWIND_STORE_H
 #define GECKOBPF_UNWIND_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +28,16 @@ struct unwind_memory {
 	/* Makes pool `index` (0, 1, 2, ...): GB_POOL_CHUNKS chunks. 0, -ENOSPC: no more are allowed; -errno. */
 	int (*add_pool)(void *context, uint32_t index, struct gb_chunk **chunks);
 	void *context;
+	uint32_t max_pools;
 };
+
+/* How long a reader may still look at what nothing points to any more. */
+#define STORE_GRACE_NS 1000000000ULL
+
+static inline bool store_grace_is_over(uint64_t freed_ns, uint64_t now_ns)
+{
+	return now_ns >= freed_ns && now_ns - freed_ns >= STORE_GRACE_NS;
+}
 
 struct store_stats {
 	uint64_t tables, rows, pages, rules; /* stored now */
@@ -42,11 +52,24 @@ void store_close(struct unwind_store *store);
 /* Makes the first `count` pools now, which takes milliseconds, rather than when a table waits for them. 0 or -errno. */
 int store_reserve(struct unwind_store *store, uint32_t count);
 
-/* Lays a table out. 0; -ENOSPC: rows, pages or rules are full; -ENOMEM. `now_ns`: of the monotonic clock. */
+/* Lays a table out. 0; -ENOSPC: rows, pages or rules are full; -ENOMEM; -errno of add_pool(). `now_ns`: of the monotonic clock. */
 int store_add(struct unwind_store *store, const struct unwind_table *table, uint64_t now_ns,
 	      struct stored_table **out);
 /* Nothing points at the table any more. */
 void store_remove(struct unwind_store *store, struct stored_table *stored, uint64_t now_ns);
+
+/*
+ * Makes room out of what tables have left behind, if a table found too little of it: a bounded piece of work, to be called again and
+ * again. True: there is more room a second later.
+ */
+bool store_tend(struct unwind_store *store, uint64_t now_ns);
+
+/* Whether there would be room for `rows` and `pages` more if tables with as many of `gone` were removed. Not exact: pieces may be left. */
+struct store_size {
+	uint64_t rows, pages;
+};
+bool store_could_hold(const struct unwind_store *store, const struct store_size *size,
+		      const struct store_size *gone);
 
 /* (virtual address >> 12) + this = index in pages[]. */
 int32_t stored_page_offset(const struct stored_table *stored);
