@@ -8,6 +8,7 @@
 #include "buffer/profile_buffer.h"
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
+#include "capture/publish.h"
 #include "capture/records.h"
 #include "capture/sideband.h"
 #include "gecko/label.h"
@@ -72,6 +73,19 @@ static void tally_user(const struct session *session, struct numbers *numbers)
 	numbers->events_lost += no_memory + counts->bad_records + sideband_lost(session->sideband);
 }
 
+static void tally_tables(const struct session *session, struct numbers *numbers)
+{
+	const struct publisher_stats stats = publisher_get_stats(session->publisher);
+
+	add_fact(numbers, "unwind_tables", stats.files.tables);
+	add_fact(numbers, "unwind_table_bytes", stats.files.table_bytes);
+	add_fact(numbers, "unwind_tables_evicted", stats.files.evicted);
+	add_fact(numbers, "unwind_files_without_table", stats.files.no_table);
+	add_fact(numbers, "unwind_files_no_room", stats.files.no_room);
+	add_fact(numbers, "unwind_processes_no_room", stats.processes_no_room);
+	numbers->no_room = stats.files.no_room;
+}
+
 static void tally_buffer(const struct session *session, struct numbers *numbers)
 {
 	struct chunk_manager_stats stats = chunk_manager_get_stats(session->chunks);
@@ -104,6 +118,7 @@ void numbers_collect(const struct session *session, struct numbers *out)
 	out->from_ns = session->start_ns;
 	tally_kernel(session, out);
 	tally_user(session, out);
+	tally_tables(session, out);
 	tally_buffer(session, out);
 }
 
@@ -166,6 +181,10 @@ static void print_losses(const struct session *session, const struct numbers *nu
 			 numbers->lost);
 	if (numbers->overwritten)
 		print_overwritten(session, numbers);
+	if (numbers->no_room)
+		log_warn("the unwind tables of %" PRIu64
+			 " file%s found no room: stacks may be cut; raise --unwind-memory",
+			 numbers->no_room, numbers->no_room == 1 ? "" : "s");
 	if (numbers->events_lost)
 		log_warn("%" PRIu64
 			 " events were lost: some names, threads or libraries may be missing",

@@ -21,6 +21,7 @@ struct numbers {
 	uint64_t overwritten; /* samples that made room for later ones */
 	uint64_t from_ns; /* from then on, whatever was sampled is in the buffer */
 	uint64_t events_lost; /* names, mappings and threads may be missing */
+	uint64_t no_room; /* files whose unwind table found no room, for a while at least */
 };
 
 void numbers_collect(const struct session *session, struct numbers *out);

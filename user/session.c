@@ -318,8 +318,7 @@ static int open_capture(struct session *session)
 		log_error("BPF programs: cannot attach: %s; -v shows why", strerror(-err));
 		return err;
 	}
-	err = publisher_open(&session->publisher, session->kernel, session->objects,
-			     config->unwind_bytes);
+	err = publisher_open(&session->publisher, session->kernel, config->unwind_bytes);
 	if (err) {
 		log_error("unwind tables: %s", strerror(-err));
 		return err;

@@ -163,7 +163,7 @@ int self_open(void)
 	if (!err)
 		err = processes_open(&self.processes);
 	if (!err)
-		err = publisher_open(&self.publisher, self.kernel, self.objects, TABLE_BYTES);
+		err = publisher_open(&self.publisher, self.kernel, TABLE_BYTES);
 	if (!err)
 		err = take_sample();
 	if (err < 0)

@@ -9,6 +9,7 @@
 #ifndef GECKOBPF_CAPTURE_MAPPING_SET_H
 #define GECKOBPF_CAPTURE_MAPPING_SET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@
 struct live_mapping {
 	struct gb_mapping mapping;
 	uint32_t object;
+	bool has_code; /* of a file that has unwind information: its table may come and go */
 };
 
 /* Zero-initialised is empty. */

@@ -8,43 +8,26 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/log.h"
+#include "capture/file_tables.h"
 #include "capture/kernel_side.h"
 #include "capture/mapping_runs.h"
 #include "capture/mapping_set.h"
 #include "target/object.h"
 #include "target/process.h"
-#include "unwind/compile_pool.h"
 #include "unwind/raw.h"
 #include "unwind/store.h"
-#include "unwind/table.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "geckobpf_abi.h"
 
 #define GRACE_NS NS_PER_SEC
-#define FIRST_POOLS 2 /* 8 MiB: more than the libraries of most programs need */
-
-/* What is known of the unwind information of an object. */
-struct file_table {
-	bool is_tried;
-	struct stored_table *stored; /* NULL: there is none, or it was evicted */
-	uint64_t bytes;
-	uint32_t flags; /* enum gb_mapping_flag */
-	uint32_t users; /* published mappings that point at it */
-	uint64_t unused_since_ns;
-	struct unwind_segment *segments; /* where file offsets are in virtual addresses */
-	uint32_t segment_count;
-};
 
 /* What one process has in the kernel; by process number. */
 struct published {
+	struct process *process; /* NULL: it was never noted */
 	struct mapping_set set;
 	size_t applied; /* of the address space's mappings are in `set` */
 	struct mapping_run run;
@@ -54,15 +37,9 @@ struct published {
 
 struct publisher {
 	struct kernel_side *kernel;
-	struct objects *objects;
 	struct kernel_tables maps;
-	struct unwind_store *store;
-	uint64_t max_pools;
-	struct publisher_stats stats;
-	struct {
-		struct file_table *items;
-		size_t count, capacity;
-	} files;
+	struct file_tables *files;
+	uint64_t no_room; /* processes that found the maps full */
 	struct {
 		struct published *items;
 		size_t count, capacity;
@@ -80,10 +57,6 @@ struct publisher {
 		struct gb_mapping *items;
 		size_t capacity;
 	} plain; /* for publisher_unwind() */
-	struct {
-		struct compile_job *items;
-		size_t count, capacity;
-	} jobs; /* of the flush at hand */
 	struct mapping_runs runs;
 	uint32_t generation; /* of the set of mappings published last */
 };
@@ -94,13 +67,10 @@ static int add_pool(void *context, uint32_t index, struct gb_chunk **chunks)
 {
 	struct publisher *publisher = context;
 
-	if (index >= publisher->max_pools)
-		return -ENOSPC;
 	return kernel_side_add_pool(publisher->kernel, index, chunks);
 }
 
-int publisher_open(struct publisher **out, struct kernel_side *kernel, struct objects *objects,
-		   uint64_t max_bytes)
+int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t max_bytes)
 {
 	struct publisher *publisher = calloc(1, sizeof(*publisher));
 	struct unwind_memory memory = {.add_pool = add_pool, .context = publisher};
@@ -109,19 +79,14 @@ int publisher_open(struct publisher **out, struct kernel_side *kernel, struct ob
 	if (!publisher)
 		return -ENOMEM;
 	publisher->kernel = kernel;
-	publisher->objects = objects;
-	publisher->max_pools = max_bytes / (GB_POOL_CHUNKS * sizeof(struct gb_chunk));
 	err = kernel_side_map_tables(kernel, &publisher->maps);
 	if (!err) {
 		memory.pages = publisher->maps.pages;
 		memory.rules = publisher->maps.rules;
-		memory.max_pools = (uint32_t)publisher->max_pools;
-		err = store_open(&publisher->store, &memory);
+		memory.max_pools =
+			(uint32_t)(max_bytes / (GB_POOL_CHUNKS * sizeof(struct gb_chunk)));
+		err = file_tables_open(&publisher->files, &memory);
 	}
-	if (!err)
-		err = store_reserve(publisher->store, publisher->max_pools < FIRST_POOLS
-							      ? (uint32_t)publisher->max_pools
-							      : FIRST_POOLS);
 	if (err) {
 		publisher_close(publisher);
 		return err;
@@ -136,102 +101,26 @@ void publisher_close(struct publisher *publisher)
 
 	if (!publisher)
 		return;
-	for (i = 0; i < publisher->files.count; i++) {
-		free(publisher->files.items[i].segments);
-		store_remove(publisher->store, publisher->files.items[i].stored, 0);
-	}
 	for (i = 0; i < publisher->processes.count; i++)
 		mapping_set_clear(&publisher->processes.items[i].set);
 	mapping_runs_close(&publisher->runs);
-	free(publisher->files.items);
 	free(publisher->processes.items);
 	free(publisher->noted.items);
 	free(publisher->over.items);
 	free(publisher->plain.items);
-	free(publisher->jobs.items);
-	store_close(publisher->store);
+	file_tables_close(publisher->files);
 	free(publisher);
 }
 
 struct publisher_stats publisher_get_stats(const struct publisher *publisher)
 {
-	struct publisher_stats stats = publisher->stats;
-	struct store_stats store = store_get_stats(publisher->store);
-
-	stats.tables = store.tables;
-	stats.table_bytes = store.rows * sizeof(uint32_t) + store.pages * sizeof(struct gb_page);
-	return stats;
+	return (struct publisher_stats){
+		.files = file_tables_get_stats(publisher->files),
+		.processes_no_room = publisher->no_room,
+	};
 }
 
 /* ---- tables of files ---------------------------------------------------------------- */
-
-static int file_of(struct publisher *publisher, const struct object *object,
-		   struct file_table **out)
-{
-	size_t need = (size_t)object->number + 1;
-	int err;
-
-	err = array_reserve((void **)&publisher->files.items, &publisher->files.capacity, need,
-			    sizeof(*publisher->files.items));
-	if (err)
-		return err;
-	while (publisher->files.count < need)
-		publisher->files.items[publisher->files.count++] = (struct file_table){0};
-	*out = &publisher->files.items[object->number];
-	return 0;
-}
-
-/* The table that was in nobody's way longest goes. False: all are in use. */
-static bool evict_one(struct publisher *publisher, uint64_t now)
-{
-	struct file_table *oldest = NULL;
-	size_t i;
-
-	for (i = 0; i < publisher->files.count; i++) {
-		struct file_table *file = &publisher->files.items[i];
-
-		if (!file->stored || file->users || now - file->unused_since_ns < GRACE_NS)
-			continue;
-		if (!oldest || file->unused_since_ns < oldest->unused_since_ns)
-			oldest = file;
-	}
-	if (!oldest)
-		return false;
-	/* its grace is over */
-	store_remove(publisher->store, oldest->stored, oldest->unused_since_ns);
-	oldest->stored = NULL;
-	oldest->is_tried = false; /* who maps it again gets a new one */
-	publisher->stats.evicted++;
-	return true;
-}
-
-static int store_table(struct publisher *publisher, struct file_table *file,
-		       const struct unwind_table *table)
-{
-	uint64_t now = clock_now_ns();
-	int err;
-
-	do
-		err = store_add(publisher->store, table, now, &file->stored);
-	while (err == -ENOSPC && evict_one(publisher, now));
-	file->unused_since_ns = now; /* it is about to be used */
-	if (err == -ENOSPC)
-		publisher->stats.no_room++;
-	return err == -ENOSPC ? 0 : err;
-}
-
-static int keep_segments(struct file_table *file, const struct unwind_table *table)
-{
-	size_t bytes = table->segment_count * sizeof(*table->segments);
-
-	free(file->segments);
-	file->segments = malloc(bytes ? bytes : 1);
-	if (!file->segments)
-		return -ENOMEM;
-	memcpy(file->segments, table->segments, bytes);
-	file->segment_count = table->segment_count;
-	return 0;
-}
 
 static int published_of(struct publisher *publisher, const struct process *process,
 			struct published **out)
@@ -249,152 +138,41 @@ static int published_of(struct publisher *publisher, const struct process *proce
 	return 0;
 }
 
-/* Where the bytes of an object are. False: nowhere, it is left to frame pointers. */
-static bool source_of(const struct object *object, struct unwind_source *source)
-{
-	*source = (struct unwind_source){.fd = object->fd};
-	if (object->kind == OBJECT_VDSO) {
-		source->image = (const void *)getauxval(AT_SYSINFO_EHDR);
-		source->image_bytes = source->image ? 2 * (size_t)sysconf(_SC_PAGESIZE) : 0;
-	}
-	return object->kind != OBJECT_ANONYMOUS && (source->fd >= 0 || source->image);
-}
-
-/* Takes over a compiled table. Anything but -ENOMEM leaves the file to frame pointers. */
-static int keep_table(struct publisher *publisher, struct file_table *file,
-		      const struct compile_job *job)
-{
-	int err = 0;
-
-	if (job->error)
-		return job->error == -ENOMEM ? -ENOMEM : 0;
-	/* Without .eh_frame it is all frame pointers, but for what is known by sight. */
-	if (job->table->has_no_eh_frame && job->table->row_count <= job->table->page_count)
-		publisher->stats.no_table++;
-	else
-		err = store_table(publisher, file, job->table);
-	if (!err && file->stored) {
-		err = keep_segments(file, job->table);
-		file->flags = job->table->tracks_rbx ? GB_MAPPING_TRACKS_RBX : 0;
-	}
-	return err;
-}
-
-/* Notes the files that `process` has mapped since the last time and that nobody has met before. */
-static int collect_jobs(struct publisher *publisher, const struct process *process)
+/* The files that `process` has mapped since the last time. */
+static int want_files(struct publisher *publisher, const struct process *process)
 {
 	const struct address_space *space = &process->space;
 	struct published *published;
-	struct file_table *file;
-	struct compile_job job;
 	size_t i;
 	int err;
 
 	err = published_of(publisher, process, &published);
-	for (i = err ? space->count : published->applied; i < space->count && !err; i++) {
-		const struct object *object = space->items[i].object;
-		struct stat stat_buf;
-
-		err = file_of(publisher, object, &file);
-		if (err || file->is_tried)
-			continue;
-		file->is_tried = true;
-		file->flags = GB_MAPPING_NO_TABLE;
-		job = (struct compile_job){.tag = object->number};
-		if (!source_of(object, &job.source))
-			continue;
-		if (job.source.fd >= 0 && !fstat(job.source.fd, &stat_buf))
-			job.bytes = (uint64_t)stat_buf.st_size;
-		err = ARRAY_ROOM(&publisher->jobs);
-		if (!err)
-			publisher->jobs.items[publisher->jobs.count++] = job;
-	}
+	for (i = err ? space->count : published->applied; i < space->count && !err; i++)
+		err = file_tables_want(publisher->files, space->items[i].object);
 	return err;
 }
 
 /* Compiles and stores the tables of all new files. */
-static int load_tables(struct publisher *publisher)
+static int load_tables(struct publisher *publisher, bool *changed)
 {
-	uint64_t start = clock_now_ns(), compiled;
-	int err = 0, first = 0;
+	int err, first = 0;
 	size_t i;
 
 	for (i = 0; i < publisher->noted.count; i++) {
-		err = collect_jobs(publisher, publisher->noted.items[i]);
+		err = want_files(publisher, publisher->noted.items[i]);
 		first = first ? first : err;
 	}
-	if (!publisher->jobs.count)
-		return first;
-	compile_pool_run(publisher->jobs.items, publisher->jobs.count);
-	compiled = clock_now_ns();
-	for (i = 0; i < publisher->jobs.count; i++) {
-		struct compile_job *job = &publisher->jobs.items[i];
-
-		err = keep_table(publisher, &publisher->files.items[job->tag], job);
-		first = first ? first : err;
-		unwind_table_close(job->table);
-	}
-	publisher->stats.compile_ns += compiled - start;
-	log_debug("unwind tables: %zu files, compiled in %.1f ms, stored in %.1f ms",
-		  publisher->jobs.count, (double)(compiled - start) / 1e6,
-		  (double)(clock_now_ns() - compiled) / 1e6);
-	publisher->jobs.count = 0;
-	return first;
-}
-
-/*
- * Where file offset `offset`, at which code is mapped, is in the file's virtual addresses. False: in no segment with code. A page of the
- * file may hold the end of one segment and the start of the next, which lie at different addresses.
- */
-static bool virtual_address(const struct file_table *file, uint64_t offset, uint64_t *out)
-{
-	const uint64_t page_mask = ~(uint64_t)4095;
-	uint32_t i;
-
-	for (i = 0; i < file->segment_count; i++) {
-		const struct unwind_segment *segment = &file->segments[i];
-
-		if (!segment->is_code || offset < (segment->offset & page_mask) ||
-		    offset >= segment->offset + segment->bytes)
-			continue;
-		*out = segment->address + offset - segment->offset;
-		return true;
-	}
-	return false;
+	err = file_tables_load(publisher->files, clock_now_ns(), changed);
+	return first ? first : err;
 }
 
 /* ---- the mappings of a process ---------------------------------------------------------- */
 
-static int resolve(struct publisher *publisher, const struct mapping *mapping,
-		   struct live_mapping *out)
-{
-	struct file_table *file;
-	uint64_t address;
-	int err;
-
-	err = file_of(publisher, mapping->object, &file);
-	if (err)
-		return err;
-	*out = (struct live_mapping){.object = mapping->object->number};
-	out->mapping.begin = mapping->start;
-	out->mapping.end = mapping->end;
-	out->mapping.flags = GB_MAPPING_NO_TABLE;
-	if (file->stored && virtual_address(file, mapping->offset, &address)) {
-		out->mapping.bias = mapping->start - address;
-		out->mapping.page_offset = stored_page_offset(file->stored);
-		out->mapping.flags = file->flags;
-	}
-	return 0;
-}
-
 static void use_file(void *context, uint32_t object, int change)
 {
 	struct publisher *publisher = context;
-	struct file_table *file = &publisher->files.items[object];
 
-	file->users += (uint32_t)change;
-	if (!file->users)
-		file->unused_since_ns = clock_now_ns();
+	file_tables_use(publisher->files, object, change, clock_now_ns());
 }
 
 /* ---- publishing --------------------------------------------------------------------------- */
@@ -451,8 +229,8 @@ static void retire(struct publisher *publisher, const struct process *process,
 		publisher->over.items[publisher->over.count++] = process->number;
 }
 
-static int publish_run(struct publisher *publisher, const struct process *process,
-		       struct published *published)
+static void publish_run(struct publisher *publisher, const struct process *process,
+			struct published *published)
 {
 	struct gb_process_map value = {.count = (uint32_t)published->set.count,
 				       .exec_id = process->exec_id};
@@ -462,8 +240,8 @@ static int publish_run(struct publisher *publisher, const struct process *proces
 
 	err = mapping_runs_take(&publisher->runs, published->set.count, clock_now_ns(), &run);
 	if (err) {
-		publisher->stats.no_room++;
-		return 0;
+		publisher->no_room++;
+		return;
 	}
 	for (i = 0; i < published->set.count; i++)
 		publisher->maps.mappings[run.first + i] = published->set.items[i].mapping;
@@ -476,8 +254,18 @@ static int publish_run(struct publisher *publisher, const struct process *proces
 	published->run = run;
 	published->has_run = true;
 	if (err)
-		publisher->stats.no_room++;
-	return 0;
+		publisher->no_room++;
+}
+
+static int resolve(struct publisher *publisher, const struct mapping *mapping,
+		   struct live_mapping *out)
+{
+	*out = (struct live_mapping){.object = mapping->object->number};
+	out->mapping.begin = mapping->start;
+	out->mapping.end = mapping->end;
+	out->has_code =
+		file_tables_resolve(publisher->files, out->object, mapping->offset, &out->mapping);
+	return file_tables_want(publisher->files, mapping->object);
 }
 
 /* Adds what the process has mapped since the last time to its set. */
@@ -516,7 +304,9 @@ static int publish(struct publisher *publisher, struct process *process)
 		retire(publisher, process, published);
 		return err;
 	}
-	return err ? err : publish_run(publisher, process, published);
+	if (!err)
+		publish_run(publisher, process, published);
+	return err;
 }
 
 /* The mappings alone, as the unwinder wants them. */
@@ -550,7 +340,7 @@ void publisher_unwind(struct publisher *publisher, const struct process *process
 		stack.mappings = plain_mappings(publisher, published);
 		stack.mapping_count = stack.mappings ? published->set.count : 0;
 		out->user_count =
-			(__u16)raw_unwind(publisher->store, &stack,
+			(__u16)raw_unwind(file_tables_store(publisher->files), &stack,
 					  (uint64_t *)out->pc + raw->kernel_count, &out->user_end);
 	}
 	out->hdr.size = (__u32)(sizeof(*out) +
@@ -568,18 +358,43 @@ int publisher_note(struct publisher *publisher, struct process *process)
 	err = ARRAY_ROOM(&publisher->noted);
 	if (err)
 		return err;
+	published->process = process;
 	published->is_noted = true;
 	publisher->noted.items[publisher->noted.count++] = process;
 	return 0;
 }
 
+/* Files have got tables after they were mapped: who maps them is published again. */
+static void refresh(struct publisher *publisher)
+{
+	size_t i, j;
+
+	for (i = 0; i < publisher->processes.count; i++) {
+		struct published *published = &publisher->processes.items[i];
+		bool changed = false;
+
+		for (j = 0; j < published->set.count && !published->is_over; j++) {
+			struct live_mapping *item = &published->set.items[j];
+
+			if (item->has_code)
+				changed |= file_tables_refresh(publisher->files, item->object,
+							       &item->mapping);
+		}
+		if (changed)
+			publish_run(publisher, published->process, published);
+	}
+}
+
 int publisher_flush(struct publisher *publisher)
 {
+	bool changed;
 	int err, first;
 	size_t i;
 
 	forget_those_over(publisher);
-	first = load_tables(publisher);
+	first = load_tables(publisher, &changed);
+	if (changed)
+		refresh(publisher);
 	for (i = 0; i < publisher->noted.count; i++) {
 		err = publish(publisher, publisher->noted.items[i]);
 		if (err && !first)

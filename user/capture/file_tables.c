@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * file_tables.c - see file_tables.h.
+ *
+ * What waits is tried again a second after something has happened that makes room, and only if that may suffice: to compile a large
+ * file in vain costs tens of milliseconds.
+ */
+#include "capture/file_tables.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "target/object.h"
+#include "unwind/compile_pool.h"
+#include "unwind/store.h"
+#include "unwind/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FIRST_POOLS 2 /* 8 MiB: more than the libraries of most programs need */
+
+/* What is known of the unwind information of an object. */
+struct file_table {
+	const struct object *object; /* NULL: nobody wanted it */
+	bool is_tried;
+	bool waits; /* compiled, but there was no room */
+	struct stored_table *stored; /* NULL: there is none, or it was evicted */
+	struct store_size size; /* of its table */
+	uint32_t flags; /* enum gb_mapping_flag */
+	uint32_t users; /* published mappings that point at it */
+	uint64_t unused_since_ns;
+	struct unwind_segment *segments; /* where file offsets are in virtual addresses */
+	uint32_t segment_count;
+};
+
+struct file_tables {
+	struct unwind_store *store;
+	struct file_tables_stats stats;
+	struct {
+		struct file_table *items; /* by object number */
+		size_t count, capacity;
+	} files;
+	struct {
+		struct compile_job *items;
+		size_t count, capacity;
+	} jobs; /* of the load at hand */
+	/* When room was made, the first and the last time since those that wait were tried; 0: it was not. */
+	uint64_t room_first_ns, room_last_ns;
+};
+
+int file_tables_open(struct file_tables **out, const struct unwind_memory *memory)
+{
+	uint32_t first = memory->max_pools < FIRST_POOLS ? memory->max_pools : FIRST_POOLS;
+	struct file_tables *tables = calloc(1, sizeof(*tables));
+	int err;
+
+	if (!tables)
+		return -ENOMEM;
+	err = store_open(&tables->store, memory);
+	if (!err)
+		err = store_reserve(tables->store, first);
+	if (err) {
+		file_tables_close(tables);
+		return err;
+	}
+	*out = tables;
+	return 0;
+}
+
+void file_tables_close(struct file_tables *tables)
+{
+	size_t i;
+
+	if (!tables)
+		return;
+	for (i = 0; i < tables->files.count; i++) {
+		free(tables->files.items[i].segments);
+		store_remove(tables->store, tables->files.items[i].stored, 0);
+	}
+	free(tables->files.items);
+	free(tables->jobs.items);
+	store_close(tables->store);
+	free(tables);
+}
+
+const struct unwind_store *file_tables_store(const struct file_tables *tables)
+{
+	return tables->store;
+}
+
+struct file_tables_stats file_tables_get_stats(const struct file_tables *tables)
+{
+	struct file_tables_stats stats = tables->stats;
+	struct store_stats store = store_get_stats(tables->store);
+
+	stats.tables = store.tables;
+	stats.table_bytes = store.rows * sizeof(uint32_t) + store.pages * sizeof(struct gb_page);
+	return stats;
+}
+
+/* ---- room ----------------------------------------------------------------------------- */
+
+static void note_room(struct file_tables *tables, uint64_t now_ns)
+{
+	if (!tables->room_first_ns)
+		tables->room_first_ns = now_ns;
+	tables->room_last_ns = now_ns;
+}
+
+/* Whether those that wait should be tried, once for all that has happened. */
+static bool take_room(struct file_tables *tables, uint64_t now_ns)
+{
+	if (!tables->stats.waiting || !tables->room_first_ns ||
+	    !store_grace_is_over(tables->room_first_ns, now_ns))
+		return false;
+	if (store_grace_is_over(tables->room_last_ns, now_ns))
+		tables->room_first_ns = 0;
+	else
+		tables->room_first_ns = tables->room_last_ns;
+	return true;
+}
+
+static bool may_evict(const struct file_table *file, uint64_t now_ns)
+{
+	return file->stored && !file->users && store_grace_is_over(file->unused_since_ns, now_ns);
+}
+
+static struct store_size evictable(const struct file_tables *tables, uint64_t now_ns)
+{
+	struct store_size sum = {0};
+	size_t i;
+
+	for (i = 0; i < tables->files.count; i++) {
+		const struct file_table *file = &tables->files.items[i];
+
+		if (!may_evict(file, now_ns))
+			continue;
+		sum.rows += file->size.rows;
+		sum.pages += file->size.pages;
+	}
+	return sum;
+}
+
+/* The table that was in nobody's way longest goes. False: all are in use. */
+static bool evict_one(struct file_tables *tables, uint64_t now_ns)
+{
+	struct file_table *oldest = NULL;
+	size_t i;
+
+	for (i = 0; i < tables->files.count; i++) {
+		struct file_table *file = &tables->files.items[i];
+
+		if (may_evict(file, now_ns) &&
+		    (!oldest || file->unused_since_ns < oldest->unused_since_ns))
+			oldest = file;
+	}
+	if (!oldest)
+		return false;
+	/* its grace is over */
+	store_remove(tables->store, oldest->stored, oldest->unused_since_ns);
+	oldest->stored = NULL;
+	oldest->is_tried = false; /* who maps it again gets a new one */
+	tables->stats.evicted++;
+	return true;
+}
+
+/* Evicts as much as is needed, if that suffices. */
+static void make_room(struct file_tables *tables, const struct store_size *size, uint64_t now_ns)
+{
+	const struct store_size all = evictable(tables, now_ns), none = {0};
+
+	if (!store_could_hold(tables->store, size, &all))
+		return;
+	while (!store_could_hold(tables->store, size, &none) && evict_one(tables, now_ns))
+		;
+}
+
+static void set_waits(struct file_tables *tables, struct file_table *file, bool waits)
+{
+	tables->stats.waiting += waits;
+	tables->stats.waiting -= file->waits;
+	file->waits = waits;
+}
+
+/* ---- loading -------------------------------------------------------------------------------- */
+
+static int store_table(struct file_tables *tables, struct file_table *file,
+		       const struct unwind_table *table, uint64_t now_ns)
+{
+	int err;
+
+	file->size = (struct store_size){table->row_count, table->page_count};
+	make_room(tables, &file->size, now_ns);
+	err = store_add(tables->store, table, now_ns, &file->stored);
+	file->unused_since_ns = now_ns; /* it is about to be used */
+	tables->stats.no_room += err == -ENOSPC && !file->waits;
+	set_waits(tables, file, err == -ENOSPC);
+	if (file->waits)
+		log_debug("unwind tables: no room for %s: %" PRIu64 " rows", file->object->path,
+			  file->size.rows);
+	return err == -ENOSPC ? 0 : err;
+}
+
+static int keep_segments(struct file_table *file, const struct unwind_table *table)
+{
+	size_t bytes = table->segment_count * sizeof(*table->segments);
+
+	free(file->segments);
+	file->segments = malloc(bytes ? bytes : 1);
+	file->segment_count = file->segments ? table->segment_count : 0;
+	if (!file->segments)
+		return -ENOMEM;
+	memcpy(file->segments, table->segments, bytes);
+	return 0;
+}
+
+/* Takes over a compiled table. Anything but -ENOMEM leaves the file to frame pointers. */
+static int keep_table(struct file_tables *tables, struct file_table *file,
+		      const struct compile_job *job, uint64_t now_ns)
+{
+	const struct unwind_table *table = job->table;
+	int err;
+
+	if (job->error) {
+		set_waits(tables, file, false);
+		return job->error == -ENOMEM ? -ENOMEM : 0;
+	}
+	tables->stats.compiled++;
+	/* Without .eh_frame it is all frame pointers, but for what is known by sight. */
+	if (table->has_no_eh_frame && table->row_count <= table->page_count) {
+		tables->stats.no_table++;
+		return 0;
+	}
+	file->flags = table->tracks_rbx ? GB_MAPPING_TRACKS_RBX : 0;
+	err = keep_segments(file, table);
+	return err ? err : store_table(tables, file, table, now_ns);
+}
+
+/* Where the bytes of an object are. False: nowhere, it is left to frame pointers. */
+static bool source_of(const struct object *object, struct unwind_source *source)
+{
+	*source = (struct unwind_source){.fd = object->fd};
+	if (object->kind == OBJECT_VDSO) {
+		source->image = (const void *)getauxval(AT_SYSINFO_EHDR);
+		source->image_bytes = source->image ? 2 * (size_t)sysconf(_SC_PAGESIZE) : 0;
+	}
+	return object->kind != OBJECT_ANONYMOUS && (source->fd >= 0 || source->image);
+}
+
+static int add_job(struct file_tables *tables, struct file_table *file)
+{
+	struct compile_job job = {.tag = file->object->number};
+	struct stat stat_buf;
+	int err;
+
+	if (!source_of(file->object, &job.source)) {
+		set_waits(tables, file, false);
+		return 0;
+	}
+	if (job.source.fd >= 0 && !fstat(job.source.fd, &stat_buf))
+		job.bytes = (uint64_t)stat_buf.st_size;
+	err = ARRAY_ROOM(&tables->jobs);
+	if (!err)
+		tables->jobs.items[tables->jobs.count++] = job;
+	return err;
+}
+
+int file_tables_want(struct file_tables *tables, const struct object *object)
+{
+	struct file_table *file;
+	int err;
+
+	err = array_reserve((void **)&tables->files.items, &tables->files.capacity,
+			    (size_t)object->number + 1, sizeof(*tables->files.items));
+	if (err)
+		return err;
+	while (tables->files.count <= object->number)
+		tables->files.items[tables->files.count++] = (struct file_table){0};
+	file = &tables->files.items[object->number];
+	if (file->is_tried)
+		return 0;
+	file->object = object;
+	file->is_tried = true;
+	return add_job(tables, file);
+}
+
+/* Those that wait in vain are waited for no more; of the others, those that may have room now are compiled again. */
+static int add_waiting(struct file_tables *tables, uint64_t now_ns)
+{
+	const struct store_size gone = evictable(tables, now_ns);
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < tables->files.count && !err; i++) {
+		struct file_table *file = &tables->files.items[i];
+
+		if (!file->waits)
+			continue;
+		if (!file->users) {
+			set_waits(tables, file, false);
+			file->is_tried = false;
+		} else if (store_could_hold(tables->store, &file->size, &gone)) {
+			err = add_job(tables, file);
+		}
+	}
+	return err;
+}
+
+static int run_jobs(struct file_tables *tables, uint64_t now_ns, bool *changed)
+{
+	uint64_t start = clock_now_ns(), compiled;
+	int err, first = 0;
+	size_t i;
+
+	compile_pool_run(tables->jobs.items, tables->jobs.count);
+	compiled = clock_now_ns();
+	for (i = 0; i < tables->jobs.count; i++) {
+		struct compile_job *job = &tables->jobs.items[i];
+		struct file_table *file = &tables->files.items[job->tag];
+		bool is_late = file->users && !file->stored;
+
+		err = keep_table(tables, file, job, now_ns);
+		first = first ? first : err;
+		*changed = *changed || (is_late && file->stored);
+		unwind_table_close(job->table);
+	}
+	log_debug("unwind tables: %zu files, compiled in %.1f ms, stored in %.1f ms",
+		  tables->jobs.count, (double)(compiled - start) / 1e6,
+		  (double)(clock_now_ns() - compiled) / 1e6);
+	tables->jobs.count = 0;
+	return first;
+}
+
+int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed)
+{
+	int err = 0, run_err = 0;
+
+	*changed = false;
+	if (store_tend(tables->store, now_ns))
+		note_room(tables, now_ns);
+	if (take_room(tables, now_ns))
+		err = add_waiting(tables, now_ns);
+	if (tables->jobs.count)
+		run_err = run_jobs(tables, now_ns, changed);
+	return err ? err : run_err;
+}
+
+/* ---- mappings -------------------------------------------------------------------------------- */
+
+void file_tables_use(struct file_tables *tables, uint32_t object, int change, uint64_t now_ns)
+{
+	struct file_table *file = &tables->files.items[object];
+
+	file->users += (uint32_t)change;
+	if (file->users)
+		return;
+	file->unused_since_ns = now_ns;
+	if (file->stored)
+		note_room(tables, now_ns);
+}
+
+/*
+ * Where file offset `offset`, at which code is mapped, is in the file's virtual addresses. False: in no segment with code. A page of the
+ * file may hold the end of one segment and the start of the next, which lie at different addresses.
+ */
+static bool virtual_address(const struct file_table *file, uint64_t offset, uint64_t *out)
+{
+	const uint64_t page_mask = ~(uint64_t)4095;
+	uint32_t i;
+
+	for (i = 0; i < file->segment_count; i++) {
+		const struct unwind_segment *segment = &file->segments[i];
+
+		if (!segment->is_code || offset < (segment->offset & page_mask) ||
+		    offset >= segment->offset + segment->bytes)
+			continue;
+		*out = segment->address + offset - segment->offset;
+		return true;
+	}
+	return false;
+}
+
+bool file_tables_resolve(const struct file_tables *tables, uint32_t object, uint64_t offset,
+			 struct gb_mapping *mapping)
+{
+	uint64_t address;
+
+	mapping->flags = GB_MAPPING_NO_TABLE;
+	if (object >= tables->files.count ||
+	    !virtual_address(&tables->files.items[object], offset, &address))
+		return false;
+	mapping->bias = mapping->begin - address;
+	(void)file_tables_refresh(tables, object, mapping);
+	return true;
+}
+
+bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
+			 struct gb_mapping *mapping)
+{
+	const struct file_table *file = &tables->files.items[object];
+	bool has_table = !(mapping->flags & GB_MAPPING_NO_TABLE);
+
+	if (has_table || !file->stored)
+		return false;
+	mapping->page_offset = stored_page_offset(file->stored);
+	mapping->flags = file->flags;
+	return true;
+}

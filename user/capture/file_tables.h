@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * file_tables.h - the unwind table of every mapped file: compiled once, kept while there is room.
+ *
+ *   wanted ──compiled──> stored <──> nobody maps the file: the first to go, the longest unused one first
+ *              └──no room──> waits until room was made, as long as somebody maps it
+ *
+ * A second passes between what frees memory and what uses it: see store.h.
+ */
+#ifndef GECKOBPF_CAPTURE_FILE_TABLES_H
+#define GECKOBPF_CAPTURE_FILE_TABLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <linux/types.h>
+
+#include "geckobpf_abi.h"
+
+struct file_tables;
+struct object;
+struct unwind_memory;
+struct unwind_store;
+
+struct file_tables_stats {
+	uint64_t tables, table_bytes; /* stored now: rows and pages */
+	uint64_t compiled; /* so far */
+	uint64_t no_table; /* files without unwind information: walked by frame pointers */
+	uint64_t no_room; /* files that found none so far, though they may have later */
+	uint64_t waiting; /* of them, those that wait now */
+	uint64_t evicted; /* tables that made room for others */
+};
+
+/* 0 or -errno. */
+int file_tables_open(struct file_tables **out, const struct unwind_memory *memory);
+void file_tables_close(struct file_tables *tables);
+
+/* The file's table is loaded with the next load, if that was not tried before. `object` is borrowed for good. 0 or -ENOMEM. */
+int file_tables_want(struct file_tables *tables, const struct object *object);
+
+/*
+ * Compiles and stores what is wanted, and what waits if there is new room. *changed: files that were without a table have one now, see
+ * file_tables_refresh(). 0 or -ENOMEM, with as much done as was possible.
+ */
+int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed);
+
+/* One mapping of the file more, or (-1) less. It has been wanted. */
+void file_tables_use(struct file_tables *tables, uint32_t object, int change, uint64_t now_ns);
+
+/*
+ * Fills in what a mapping says of its file's table: bias, page_offset, flags. `mapping->begin` is where `offset` of the file is mapped.
+ * False: no code of the file is there.
+ */
+bool file_tables_resolve(const struct file_tables *tables, uint32_t object, uint64_t offset,
+			 struct gb_mapping *mapping);
+/* The same when only the table has changed. True: the mapping was changed. */
+bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
+			 struct gb_mapping *mapping);
+
+const struct unwind_store *file_tables_store(const struct file_tables *tables);
+struct file_tables_stats file_tables_get_stats(const struct file_tables *tables);
+
+#endif
