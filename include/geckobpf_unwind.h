@@ -142,10 +142,11 @@ static GB_INLINE int gb_apply_frame_pointer(struct gb_unwind *u)
 {
 	__u64 bp = u->regs[GB_REG_RBP], sp = u->regs[GB_REG_RSP], pc, next_bp;
 
-	if (!bp) { /* the ABI's mark of the outermost frame */
+	if (!bp) { /* the ABI's mark of the outermost frame; in code that has no frame pointers it is just a 0 */
 		if (gb_put_frame(u, sp + 8))
 			return 1;
-		return gb_stop(u, GB_STACK_COMPLETE);
+		return gb_stop(u, u->flags & GB_MAPPING_NO_ROOM ? GB_STACK_FP_FAILED
+								: GB_STACK_COMPLETE);
 	}
 	if (bp < sp || bp - sp > GB_MAX_FP_FRAME_BYTES || bp & 7 || gb_read_word(u, bp, &next_bp) ||
 	    gb_read_word(u, bp + 8, &pc)) {

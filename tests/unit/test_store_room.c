@@ -310,7 +310,7 @@ static void assert_quarters(void)
 }
 
 /*
- * All chunks are three quarters empty. The one that is kept takes the rest of three others, which are free a second later, and so on:
+ * All chunks are three quarters empty. The one that is kept takes the rest of four others, which are free a second later, and so on:
  * in a few steps there is room for as much as has gone.
  */
 static void compaction(void **state)
@@ -330,7 +330,7 @@ static void compaction(void **state)
 	assert_memory_equal(memory.pools[0][0].rows, before, sizeof(before));
 	assert_refused(&chunkful, NOW + 2 * GRACE - 1, -ENOSPC);
 	assert_memory_equal(memory.pools[0][0].rows, before, sizeof(before));
-	assert_stats(USABLE, USABLE * CHUNKFUL_ROWS / 4, 4 * USABLE, 7 * USABLE, USABLE - 2, 1);
+	assert_stats(USABLE, USABLE * CHUNKFUL_ROWS / 4, 4 * USABLE, 7 * USABLE, USABLE - 3, 1);
 	for (steps = 1, now = NOW + 2 * GRACE; store_tend(store, now); now += GRACE)
 		assert_true(++steps < 10);
 	assert_quarters();
@@ -368,10 +368,10 @@ static void compaction_unwanted(void **state)
 	assert_false(store_tend(store, now + GRACE));
 }
 
-/* A chunk less an eighth is not worth it. */
+/* A chunk from which some rows have gone is not worth it. */
 static void compaction_worth_it(void **state)
 {
-	static const struct shape most = {0, 15, 1000, 0, 1}, least = {0, 1, 1000, 0, 1};
+	static const struct shape most = {0, 16, 1000, 0, 1}, least = {0, 1, 200, 0, 1};
 	struct stored_table *big[USABLE], *small[USABLE];
 	size_t i;
 

@@ -169,15 +169,20 @@ static bool evict_one(struct file_tables *tables, uint64_t now_ns)
 	return true;
 }
 
-/* Evicts as much as is needed, if that suffices. */
-static void make_room(struct file_tables *tables, const struct store_size *size, uint64_t now_ns)
+/*
+ * Evicts as much as is needed, if all that nobody uses suffices; at least one, since what was there did not do. True: something has gone,
+ * though perhaps in pieces that have yet to be compacted.
+ */
+static bool make_room(struct file_tables *tables, const struct store_size *size, uint64_t now_ns)
 {
 	const struct store_size all = evictable(tables, now_ns), none = {0};
 
-	if (!store_could_hold(tables->store, size, &all))
-		return;
+	if (!store_could_hold(tables->store, size, &all) || !evict_one(tables, now_ns))
+		return false;
 	while (!store_could_hold(tables->store, size, &none) && evict_one(tables, now_ns))
 		;
+	note_room(tables, now_ns);
+	return true;
 }
 
 static void set_waits(struct file_tables *tables, struct file_table *file, bool waits)
@@ -195,8 +200,9 @@ static int store_table(struct file_tables *tables, struct file_table *file,
 	int err;
 
 	file->size = (struct store_size){table->row_count, table->page_count};
-	make_room(tables, &file->size, now_ns);
 	err = store_add(tables->store, table, now_ns, &file->stored);
+	if (err == -ENOSPC && make_room(tables, &file->size, now_ns))
+		err = store_add(tables->store, table, now_ns, &file->stored);
 	file->unused_since_ns = now_ns; /* it is about to be used */
 	tables->stats.no_room += err == -ENOSPC && !file->waits;
 	set_waits(tables, file, err == -ENOSPC);
@@ -395,6 +401,8 @@ bool file_tables_resolve(const struct file_tables *tables, uint32_t object, uint
 	    !virtual_address(&tables->files.items[object], offset, &address))
 		return false;
 	mapping->bias = mapping->begin - address;
+	if (tables->files.items[object].waits)
+		mapping->flags |= GB_MAPPING_NO_ROOM;
 	(void)file_tables_refresh(tables, object, mapping);
 	return true;
 }

@@ -14,9 +14,9 @@
 #define COMPACT_VICTIMS 64 /* they may come from as many */
 #define MAX_SLACK (UNWIND_MAX_ROWS_PER_PAGE - 1) /* rows at the end of a chunk that no page fits */
 
-/* How full a chunk may be that is compacted: when pools are out, and when another one had to be made. */
-#define SPARSE_WHEN_FULL (GB_CHUNK_ROWS / 8 * 7)
-#define SPARSE_WHEN_GROWN (GB_CHUNK_ROWS / 2)
+/* As many rows at least have gone from a chunk that is compacted: when pools are out, and when another one had to be made. */
+#define HOLES_WHEN_FULL (GB_CHUNK_ROWS / 64)
+#define HOLES_WHEN_GROWN (GB_CHUNK_ROWS / 2)
 
 void row_chunks_open(struct row_chunks *chunks, const struct unwind_memory *memory)
 {
@@ -110,10 +110,10 @@ static void put_in_open(struct row_chunks *chunks, uint32_t count, struct gb_pag
 	chunks->used_rows += count;
 }
 
-static void want_room(struct row_chunks *chunks, uint32_t sparse_rows)
+static void want_room(struct row_chunks *chunks, uint32_t min_holes)
 {
-	if (chunks->sparse_rows < sparse_rows)
-		chunks->sparse_rows = sparse_rows;
+	if (!chunks->min_holes || chunks->min_holes > min_holes)
+		chunks->min_holes = min_holes;
 }
 
 static int open_another(struct row_chunks *chunks, uint64_t now_ns)
@@ -122,13 +122,13 @@ static int open_another(struct row_chunks *chunks, uint64_t now_ns)
 	int err = find_free(chunks, KEPT_CHUNKS, now_ns, &chunk);
 
 	if (err) {
-		want_room(chunks, SPARSE_WHEN_GROWN);
+		want_room(chunks, HOLES_WHEN_GROWN);
 		err = row_chunks_add_pool(chunks);
 		if (!err)
 			err = find_free(chunks, KEPT_CHUNKS, now_ns, &chunk);
 	}
 	if (err == -ENOSPC)
-		want_room(chunks, SPARSE_WHEN_FULL);
+		want_room(chunks, HOLES_WHEN_FULL);
 	if (!err)
 		open_chunk(chunks, chunk);
 	return err;
@@ -161,7 +161,7 @@ void row_chunks_give(struct row_chunks *chunks, const struct gb_page *page, uint
 
 void row_chunks_want(struct row_chunks *chunks)
 {
-	want_room(chunks, SPARSE_WHEN_FULL);
+	want_room(chunks, HOLES_WHEN_FULL);
 }
 
 static uint64_t open_rest(const struct row_chunks *chunks)
@@ -219,23 +219,32 @@ static struct chunk_use *sparsest(const struct row_chunks *chunks)
 	for (i = 0; i < chunks->uses.count; i++) {
 		struct chunk_use *use = &chunks->uses.items[i];
 
-		if (use->live && use->live <= chunks->sparse_rows && !use->is_victim &&
+		if (use->live && use->filled - use->live >= chunks->min_holes && !use->is_victim &&
 		    i != chunks->open && (!found || use->live < found->live))
 			found = use;
 	}
 	return found;
 }
 
-/* Rows of sparse chunks for which there certainly is room. Returns how many chunks those are. */
+/* Rows that certainly fit into the open chunk and `free` others: all but the last of these may lose some at their end. */
+static uint64_t room_in(const struct row_chunks *chunks, uint64_t free)
+{
+	uint64_t rest = open_rest(chunks);
+
+	if (!free)
+		return rest;
+	rest = rest > MAX_SLACK ? rest - MAX_SLACK : 0;
+	return rest + free * GB_CHUNK_ROWS - (free - 1) * MAX_SLACK;
+}
+
+/* As many sparse chunks as there certainly is room for. Returns their number. */
 static uint32_t choose_victims(struct row_chunks *chunks, uint64_t now_ns)
 {
-	uint64_t waiting, free = count_free(chunks, now_ns, &waiting), room = open_rest(chunks);
+	uint64_t waiting, free = count_free(chunks, now_ns, &waiting), room;
 	struct chunk_use *use;
 	uint32_t count = 0;
 
-	if (free > COMPACT_CHUNKS)
-		free = COMPACT_CHUNKS;
-	room = free * (GB_CHUNK_ROWS - MAX_SLACK) + (room > MAX_SLACK ? room - MAX_SLACK : 0);
+	room = room_in(chunks, free < COMPACT_CHUNKS ? free : COMPACT_CHUNKS);
 	while (count < COMPACT_VICTIMS && (use = sparsest(chunks)) && use->live <= room) {
 		room -= use->live;
 		use->is_victim = true;
@@ -284,7 +293,7 @@ bool row_chunks_compact(struct row_chunks *chunks, uint32_t page_count, uint64_t
 		chunks->open == NO_CHUNK ? NULL : &chunks->uses.items[chunks->open];
 	uint64_t waiting;
 
-	if (!chunks->sparse_rows)
+	if (!chunks->min_holes)
 		return false;
 	/* The open chunk may be the sparsest of all. */
 	if (open && open->filled - open->live >= GB_CHUNK_ROWS / 2)
@@ -296,6 +305,6 @@ bool row_chunks_compact(struct row_chunks *chunks, uint32_t page_count, uint64_t
 	/* With what is about to be free there may be room for more. */
 	(void)count_free(chunks, now_ns, &waiting);
 	if (!waiting || !sparsest(chunks))
-		chunks->sparse_rows = 0;
+		chunks->min_holes = 0;
 	return false;
 }

@@ -35,8 +35,8 @@ struct row_chunks {
 	} uses; /* by chunk */
 	uint32_t open; /* which chunk is filled; NO_CHUNK */
 	uint64_t used_rows, used_chunks;
-	/* Chunks with no more live rows than this are compacted; 0: room is not wanted. */
-	uint32_t sparse_rows;
+	/* Chunks from which so many rows have gone are compacted; 0: room is not wanted. */
+	uint32_t min_holes;
 };
 
 void row_chunks_open(struct row_chunks *chunks, const struct unwind_memory *memory);

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tables of files in memory that does not hold them all: who waits, who goes, who is tried again, and when. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <link.h>
+#include <unistd.h>
+
+#include "capture/file_tables.h"
+#include "target/object.h"
+#include "unwind/store.h"
+#include "unwind/table.h"
+
+#include "alloc.h"
+
+#define NOW 1000000000000ULL
+#define GRACE STORE_GRACE_NS
+#define MAX_FILES 2000
+#define NOT_ELF (MAX_FILES - 1)
+
+/* Many objects that are one file, the C library; and the memory, one pool. */
+static struct object objects[MAX_FILES];
+static uint64_t code_offset, code_address;
+static struct unwind_memory memory;
+static struct gb_chunk *chunks;
+static struct file_tables *tables;
+static bool changed;
+
+static int give_pool(void *context, uint32_t index, struct gb_chunk **out)
+{
+	assert_int_equal(index, 0);
+	*out = chunks;
+	return 0;
+}
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *fd)
+{
+	if (*(int *)fd < 0 && strstr(info->dlpi_name, "/libc.so"))
+		*(int *)fd = open(info->dlpi_name, O_RDONLY | O_CLOEXEC);
+	return 0;
+}
+
+/* Where its code is. */
+static int find_code(int fd)
+{
+	struct unwind_table *table;
+	uint32_t i;
+
+	if (unwind_table_compile(&table, &(struct unwind_source){.fd = fd}))
+		return -1;
+	for (i = 0; i < table->segment_count; i++)
+		if (table->segments[i].is_code) {
+			code_offset = table->segments[i].offset;
+			code_address = table->segments[i].address;
+		}
+	unwind_table_close(table);
+	return 0;
+}
+
+static int setup_memory(void **state)
+{
+	int fd = -1;
+	uint32_t i;
+
+	dl_iterate_phdr(find_libc, &fd);
+	if (fd < 0)
+		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	for (i = 0; i < MAX_FILES; i++)
+		objects[i] = (struct object){.number = i, .fd = fd, .path = "file"};
+	objects[NOT_ELF].fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	chunks = calloc(GB_POOL_CHUNKS, sizeof(*chunks));
+	memory = (struct unwind_memory){
+		.pages = calloc(GB_MAX_PAGES, sizeof(*memory.pages)),
+		.rules = calloc(GB_MAX_RULES, sizeof(*memory.rules)),
+		.add_pool = give_pool,
+		.max_pools = 1,
+	};
+	return fd >= 0 && chunks && memory.pages && memory.rules ? find_code(fd) : -1;
+}
+
+static int teardown_memory(void **state)
+{
+	close(objects[0].fd);
+	close(objects[NOT_ELF].fd);
+	free(memory.pages);
+	free(memory.rules);
+	free(chunks);
+	return 0;
+}
+
+static int setup(void **state)
+{
+	memset(memory.pages, 0, GB_MAX_PAGES * sizeof(*memory.pages));
+	return file_tables_open(&tables, &memory);
+}
+
+static int teardown(void **state)
+{
+	file_tables_close(tables);
+	return 0;
+}
+
+static void load(uint64_t now_ns)
+{
+	assert_int_equal(file_tables_load(tables, now_ns, &changed), 0);
+}
+
+/* Every second. Returns how often tables came that were waited for. */
+static uint32_t load_for(uint32_t seconds, uint64_t now_ns)
+{
+	uint32_t count = 0;
+
+	for (; seconds--; now_ns += GRACE) {
+		load(now_ns);
+		count += changed;
+	}
+	return count;
+}
+
+static void want(uint32_t first, uint32_t count)
+{
+	for (; count--; first++)
+		assert_int_equal(file_tables_want(tables, &objects[first]), 0);
+}
+
+static void use(uint32_t first, uint32_t count, int change, uint64_t now_ns)
+{
+	for (; count--; first++)
+		file_tables_use(tables, first, change, now_ns);
+}
+
+static bool is_stored(uint32_t number)
+{
+	struct gb_mapping mapping = {.begin = 0x7f0000000000};
+
+	assert_true(file_tables_resolve(tables, number, code_offset, &mapping));
+	assert_int_equal(mapping.bias, 0x7f0000000000 - code_address);
+	return !(mapping.flags & GB_MAPPING_NO_TABLE);
+}
+
+static void assert_stats(uint64_t stored, uint64_t compiled, uint64_t waiting, uint64_t evicted)
+{
+	struct file_tables_stats stats = file_tables_get_stats(tables);
+
+	assert_int_equal(stats.tables, stored);
+	assert_int_equal(stats.compiled, compiled);
+	assert_int_equal(stats.waiting, waiting);
+	assert_int_equal(stats.evicted, evicted);
+}
+
+/* Maps files until `more` wait. Returns how many are stored: the first ones. */
+static uint32_t fill(uint32_t more)
+{
+	uint32_t i, count = 0;
+
+	for (i = 0; i < count + more || !count; i++) {
+		assert_true(i < NOT_ELF);
+		want(i, 1);
+		load(NOW);
+		assert_false(changed);
+		use(i, 1, 1, NOW);
+		if (!count && !is_stored(i))
+			count = i;
+		assert_int_equal(is_stored(i), !count);
+	}
+	assert_stats(count, count + more, more, 0);
+	return count;
+}
+
+static void one_file(void **state)
+{
+	struct gb_mapping mapping = {.begin = 4096};
+
+	want(0, 1);
+	want(0, 1);
+	assert_false(file_tables_resolve(tables, 0, code_offset, &mapping)); /* not loaded */
+	assert_int_equal(mapping.flags, GB_MAPPING_NO_TABLE);
+	load(NOW);
+	load(NOW);
+	assert_stats(1, 1, 0, 0);
+	assert_true(is_stored(0));
+	assert_false(file_tables_resolve(tables, 0, 1ULL << 40, &mapping));
+	assert_int_equal(mapping.flags, GB_MAPPING_NO_TABLE);
+	assert_false(file_tables_resolve(tables, 7, code_offset, &mapping));
+}
+
+static void not_an_elf_file(void **state)
+{
+	struct gb_mapping mapping = {.begin = 4096};
+
+	want(NOT_ELF, 1);
+	load(NOW);
+	use(NOT_ELF, 1, 1, NOW);
+	assert_false(file_tables_resolve(tables, NOT_ELF, 0, &mapping));
+	load(NOW + GRACE);
+	assert_stats(0, 0, 0, 0);
+}
+
+/* Nothing is compiled again as long as nothing changes. */
+static void waiting_does_not_spin(void **state)
+{
+	struct gb_mapping mapping = {.begin = 4096};
+	uint32_t count = fill(3);
+	uint64_t now;
+
+	assert_true(file_tables_resolve(tables, count, code_offset, &mapping));
+	assert_int_equal(mapping.flags, GB_MAPPING_NO_TABLE | GB_MAPPING_NO_ROOM);
+	for (now = NOW; now < NOW + 10 * GRACE; now += GRACE / 4)
+		load(now);
+	assert_stats(count, count + 3, 3, 0);
+	assert_int_equal(file_tables_get_stats(tables).no_room, 3);
+}
+
+/* A second after others are in nobody's way, and once the pieces are one: two that wait get their room, and the mappings that were there are told. */
+static void waiting_gets_room(void **state)
+{
+	struct gb_mapping mapping = {.begin = 0x7f0000000000};
+	uint32_t count = fill(3), i;
+
+	assert_true(file_tables_resolve(tables, count, code_offset, &mapping));
+	assert_false(file_tables_refresh(tables, count, &mapping));
+	use(7, 1, -1, NOW);
+	use(3, 1, -1, NOW + 1);
+	load(NOW + GRACE - 1);
+	assert_stats(count, count + 3, 3, 0);
+	assert_true(load_for(10, NOW + GRACE + 1) > 0);
+	assert_int_equal(file_tables_get_stats(tables).waiting, 1);
+	assert_int_equal(file_tables_get_stats(tables).tables, count);
+	assert_int_equal(file_tables_get_stats(tables).evicted, 2);
+	assert_false(is_stored(3) || is_stored(7));
+	assert_int_equal(is_stored(count) + is_stored(count + 1) + is_stored(count + 2), 2);
+	for (i = count; !is_stored(i); i++)
+		;
+	mapping = (struct gb_mapping){.begin = 4096, .flags = GB_MAPPING_NO_TABLE};
+	assert_true(file_tables_refresh(tables, i, &mapping));
+	assert_int_equal(mapping.flags & GB_MAPPING_NO_TABLE, 0);
+	assert_false(file_tables_refresh(tables, i, &mapping));
+}
+
+/* The longest unused goes first, and no more than needed. */
+static void longest_unused_goes(void **state)
+{
+	uint32_t count = fill(1);
+
+	use(5, 1, -1, NOW + 2);
+	use(9, 1, -1, NOW + 1);
+	use(2, 1, -1, NOW + 3);
+	use(7, 1, -1, NOW + GRACE); /* not long enough */
+	load(NOW + GRACE + 3);
+	assert_false(is_stored(9));
+	assert_true(is_stored(2) && is_stored(7));
+	assert_true(file_tables_get_stats(tables).evicted <= 2);
+	(void)load_for(5, NOW + 2 * GRACE + 3);
+	assert_true(is_stored(count));
+	assert_true(is_stored(2) && is_stored(7));
+	/* One that has gone comes back when it is wanted. */
+	want(9, 1);
+	load(NOW + 8 * GRACE);
+	use(9, 1, 1, NOW + 8 * GRACE);
+	(void)load_for(5, NOW + 9 * GRACE);
+	assert_true(is_stored(9));
+	assert_true(is_stored(7));
+}
+
+/* Nothing goes for a table that would not fit then either: a small one that nobody uses stays, though a large one waits. */
+static void nothing_goes_in_vain(void **state)
+{
+	uint32_t count = fill(1), i = count;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	while (file_tables_get_stats(tables).waiting == 1) { /* the room that is left */
+		objects[++i].fd = fd;
+		want(i, 1);
+		load(NOW);
+		use(i, 1, 1, NOW);
+	}
+	assert_true(i > count + 1);
+	use(i, 1, -1, NOW); /* that one waits for nothing any more */
+	use(i - 1, 1, -1, NOW);
+	assert_int_equal(load_for(5, NOW + GRACE), 0);
+	assert_stats(i - 1, i + 1, 1, 0);
+	/* A large one that goes does make room. */
+	use(0, 1, -1, NOW + 5 * GRACE);
+	assert_true(load_for(5, NOW + 6 * GRACE) > 0);
+	assert_true(is_stored(count));
+	while (i > count)
+		objects[i--].fd = objects[0].fd;
+	close(fd);
+}
+
+/* Whoever waits and is mapped no more is not compiled; and is tried afresh when it is wanted. */
+static void waiting_no_more(void **state)
+{
+	uint32_t count = fill(1);
+
+	use(count, 1, -1, NOW);
+	use(0, count, -1, NOW);
+	load(NOW + GRACE);
+	assert_stats(count, count + 1, 0, 0);
+	want(count, 1);
+	load(NOW + 2 * GRACE);
+	use(count, 1, 1, NOW + 2 * GRACE);
+	(void)load_for(5, NOW + 3 * GRACE);
+	assert_true(is_stored(count));
+}
+
+static int live(void *context)
+{
+	int err = file_tables_open(&tables, &memory);
+
+	if (err)
+		return err;
+	err = file_tables_want(tables, &objects[0]);
+	if (!err)
+		err = file_tables_want(tables, &objects[20]);
+	if (!err)
+		err = file_tables_load(tables, NOW, &changed);
+	file_tables_close(tables);
+	return err;
+}
+
+static void failing_allocations(void **state)
+{
+	assert_true(alloc_fail_each(live, NULL) > 10);
+	file_tables_close(NULL);
+}
+
+int main(void)
+{
+#define FRESH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		FRESH(one_file),
+		FRESH(not_an_elf_file),
+		FRESH(waiting_does_not_spin),
+		FRESH(waiting_gets_room),
+		FRESH(longest_unused_goes),
+		FRESH(nothing_goes_in_vain),
+		FRESH(waiting_no_more),
+		cmocka_unit_test(failing_allocations),
+	};
+
+	return cmocka_run_group_tests(tests, setup_memory, teardown_memory);
+}
