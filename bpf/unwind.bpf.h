@@ -33,7 +33,7 @@ struct {
 	__array(values, struct row_pool);
 } row_pools SEC(".maps");
 
-/* Page number -> where its rows are. Full: the file is walked by frame pointers, which is counted. */
+/* Page number -> where its rows are. Full: the file waits, and is walked by frame pointers, which is counted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, GB_MAX_PAGES);
