@@ -201,6 +201,8 @@ enum gb_fp_kind {
 enum gb_ra_kind {
 	GB_RA_CFA = 0, /* *(CFA - 8) */
 	GB_RA_REG = 1, /* register ra_reg: vfork keeps it there */
+	/* *(CFA - 8), and the CFA may be anywhere: the code has changed to another stack */
+	GB_RA_OTHER_STACK = 2,
 };
 
 /* Registers as rules name them, in the order in which a signal frame holds them (struct sigcontext of x86-64). */

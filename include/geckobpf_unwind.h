@@ -236,13 +236,20 @@ static GB_INLINE void gb_caller_rbx(struct gb_unwind *u, const struct gb_unwind_
 	u->known = is_known << GB_REG_RBX;
 }
 
+/* The caller's frame lies above, but for that on another stack. Without a return address on the stack, as in vfork, one may be empty. */
+static GB_INLINE int gb_is_possible(const struct gb_unwind_rule *rule, __u64 sp, __u64 cfa)
+{
+	if (cfa > sp)
+		return 1;
+	return cfa == sp ? rule->ra != GB_RA_CFA : rule->ra == GB_RA_OTHER_STACK;
+}
+
 static GB_INLINE int gb_apply_rule(struct gb_unwind *u, const struct gb_unwind_rule *rule)
 {
 	__u64 sp = u->regs[GB_REG_RSP], cfa = 0, bp = 0, pc = 0;
 	__u32 ra_reg = rule->reg >> 4;
 
-	/* Without a return address on the stack, as in vfork, a frame may be empty. */
-	if (gb_cfa(u, rule, &cfa) || cfa < sp || (cfa == sp && rule->ra == GB_RA_CFA)) {
+	if (gb_cfa(u, rule, &cfa) || !gb_is_possible(rule, sp, cfa)) {
 		__u8 end = u->end ? u->end : GB_STACK_NOT_MONOTONIC;
 
 		u->end = 0;
@@ -260,7 +267,10 @@ static GB_INLINE int gb_apply_rule(struct gb_unwind *u, const struct gb_unwind_r
 	if (gb_caller_rbp(u, rule, cfa, &bp))
 		return gb_stop(u, GB_STACK_READ_FAILED);
 	gb_caller_rbx(u, rule, cfa);
-	u->from_frame_pointer = 0;
+	/* Followed across stacks it is a guess too; and nothing is called by address 0 there. */
+	u->from_frame_pointer = rule->ra == GB_RA_OTHER_STACK;
+	if (u->from_frame_pointer && !pc)
+		return gb_stop(u, GB_STACK_FP_FAILED);
 	return gb_return_to(u, cfa, pc, bp);
 }
 

@@ -389,6 +389,68 @@ bool oracle_is_main_call(const struct oracle *oracle, uint64_t address)
 	return at && at - bytes >= 2 && at[-2] == 0xff;
 }
 
+/* The executable section of one of these names that has the address. */
+static bool find_section(const struct oracle *oracle, uint64_t address, const char *const *names,
+			 GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+	const char *name;
+	size_t strings;
+	int i;
+
+	if (elf_getshdrstrndx(oracle->elf, &strings))
+		return false;
+	while ((section = elf_nextscn(oracle->elf, section))) {
+		if (!gelf_getshdr(section, header) || !(header->sh_flags & SHF_EXECINSTR) ||
+		    address - header->sh_addr >= header->sh_size)
+			continue;
+		name = elf_strptr(oracle->elf, strings, header->sh_name);
+		for (i = 0; name && names[i]; i++)
+			if (!strcmp(name, names[i]))
+				return true;
+	}
+	return false;
+}
+
+int oracle_init_depth(const struct oracle *oracle, uint64_t address)
+{
+	static const uint8_t sub[] = {0x48, 0x83, 0xec, 0x08}, add[] = {0x48, 0x83, 0xc4, 0x08};
+	static const char *const names[] = {".init", ".fini", NULL};
+	uint8_t bytes[512];
+	GElf_Shdr header;
+	size_t got;
+
+	if (!find_section(oracle, address, names, &header))
+		return -1;
+	got = read_code(oracle, header.sh_addr, bytes, sizeof(bytes));
+	if (got > address - header.sh_addr)
+		got = address - header.sh_addr;
+	if (!memmem(bytes, got, sub, sizeof(sub)))
+		return 8;
+	return memmem(bytes, got, add, sizeof(add)) ? 8 : 16;
+}
+
+bool oracle_is_go(const struct oracle *oracle, uint64_t address)
+{
+	static const char *const names[] = {".text", NULL};
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	const char *name;
+	size_t strings;
+
+	if (!find_section(oracle, address, names, &header) ||
+	    elf_getshdrstrndx(oracle->elf, &strings))
+		return false;
+	while ((section = elf_nextscn(oracle->elf, section))) {
+		name = gelf_getshdr(section, &header)
+			       ? elf_strptr(oracle->elf, strings, header.sh_name)
+			       : NULL;
+		if (name && !strcmp(name, ".gopclntab"))
+			return true;
+	}
+	return false;
+}
+
 bool oracle_is_start_context(const struct oracle *oracle, uint64_t address)
 {
 	static const uint8_t code[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff};

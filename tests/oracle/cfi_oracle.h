@@ -42,6 +42,12 @@ const struct oracle_function *oracle_functions(const struct oracle *oracle, size
 /* Whether mov $15, %eax (or %rax) and syscall are in the code, around `address` or one byte after it. */
 bool oracle_is_sigreturn(const struct oracle *oracle, uint64_t address);
 
+/* The CFA of _init and _fini from RSP, by their code before `address`; -1: it is in neither. */
+int oracle_init_depth(const struct oracle *oracle, uint64_t address);
+
+/* Whether the code at `address` may be Go's, which has a table of its own. */
+bool oracle_is_go(const struct oracle *oracle, uint64_t address);
+
 /* Whether the bytes around `address` call through a register, then a function with what that returned. */
 bool oracle_is_main_call(const struct oracle *oracle, uint64_t address);
 

@@ -37,6 +37,8 @@ enum verdict {
 	SIGNAL_BY_SIGHT,
 	COROUTINE_START,
 	MAIN_CALL,
+	INIT_BY_SIGHT,
+	GO_BY_TABLE,
 	GAP,
 	PADDING,
 	DENSE_PAGE,
@@ -53,6 +55,8 @@ static const char *const verdict_names[VERDICT_COUNT] = {
 	[SIGNAL_BY_SIGHT] = "code of a signal frame without a description (SIGNAL)",
 	[COROUTINE_START] = "what a coroutine returns to (END, libdw: a return address)",
 	[MAIN_CALL] = "what calls main, without a description (END)",
+	[INIT_BY_SIGHT] = "_init and _fini, without a description (RSP)",
+	[GO_BY_TABLE] = "Go code, described by .gopclntab",
 	[GAP] = "code without a description (FRAME_POINTER)",
 	[PADDING] = "padding after a function (the row before goes on)",
 	[DENSE_PAGE] = "page with too many rows (FRAME_POINTER)",
@@ -188,8 +192,13 @@ static enum verdict judge_uncovered(struct comparison *comparison, uint64_t addr
 		return COROUTINE_START;
 	if (own->cfa == GB_CFA_END && oracle_is_main_call(comparison->oracle, address))
 		return MAIN_CALL;
+	if (own->cfa == GB_CFA_RSP && own->fp == GB_FP_SAME &&
+	    own->cfa_off == oracle_init_depth(comparison->oracle, address))
+		return INIT_BY_SIGHT;
 	if (address >= comparison->covered_end && address - comparison->covered_end < PADDING_MAX)
 		return PADDING;
+	if (oracle_is_go(comparison->oracle, address))
+		return GO_BY_TABLE;
 	if (own->cfa != GB_CFA_SIGNAL)
 		return DIFFERENT;
 	oracle_ask(comparison->oracle, address + 1, &next);
@@ -280,6 +289,8 @@ static uint64_t compare_at(struct comparison *comparison, uint64_t address)
 		report(comparison, address, own, &answer);
 	if (answer.is_covered)
 		comparison->covered_end = answer.end;
+	else if (verdict == INIT_BY_SIGHT)
+		comparison->covered_end = address + 1;
 	return answer.is_covered ? answer.end : UINT64_MAX;
 }
 

@@ -49,6 +49,7 @@ enum function {
 	EMPTY,
 	FAR_LESS,
 	FAR_JUST,
+	OTHER_STACK,
 	LAST_RSP8,
 	FUNCTION_COUNT
 };
@@ -82,6 +83,11 @@ static const struct gb_unwind_rule function_rules[FUNCTION_COUNT] = {
 	[EMPTY] = {.cfa = GB_CFA_RSP, .cfa_off = 0},
 	[FAR_LESS] = {.cfa = GB_CFA_RSP, .cfa_off = 8 * ((int32_t)GB_FRAME_FAR - 1)},
 	[FAR_JUST] = {.cfa = GB_CFA_RSP, .cfa_off = 8 * (int32_t)GB_FRAME_FAR},
+	[OTHER_STACK] = {.cfa = GB_CFA_RBP,
+			 .cfa_off = 16,
+			 .fp = GB_FP_CFA,
+			 .fp_off = -16,
+			 .ra = GB_RA_OTHER_STACK},
 	[LAST_RSP8] = {.cfa = GB_CFA_RSP, .cfa_off = 8},
 };
 

@@ -255,6 +255,59 @@ static void signal_at_no_address(void **state)
 	assert_frames(GB_STACK_NO_MAPPING, FRAMES({FN(SIGNAL), AT(40)}, {0xffffff600007, AT(41)}));
 }
 
+/* ---- other stacks ---------------------------------------------------------------------------------------------- */
+
+/* The caller's frame may lie below, and from there on RSP is right again. */
+static void other_stack(void **state)
+{
+	leaf(FN(RSP32), AT(0));
+	stack.words[3] = FN(OTHER_STACK) + 1;
+	stack.words[0] = AT(9); /* the caller's RBP */
+	stack.words[1] = FN(RBP16) + 1;
+	stack.words[10] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RSP32), AT(4)}, {FN(OTHER_STACK) + 1, AT(2)},
+						{FN(RBP16) + 1, AT(11)}, {FN(END) + 1, AT(12)}));
+	assert_int_equal(walk.words[1] >> GB_FRAME_PC_BITS, GB_FRAME_FAR);
+	/* Where RSP and the CFA are the same; and above. */
+	leaf(FN(RSP8), AT(-1));
+	stack.words[0] = FN(OTHER_STACK) + 1;
+	unwind();
+	assert_frames(GB_STACK_READ_FAILED,
+		      FRAMES({FN(RSP8), AT(1)}, {FN(OTHER_STACK) + 1, AT(1)}));
+	leaf(FN(OTHER_STACK), AT(20));
+	stack.words[21] = FN(RSP8) + 1;
+	stack.words[22] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(OTHER_STACK), AT(22)}, {FN(RSP8) + 1, AT(23)},
+						{FN(END) + 1, AT(24)}));
+}
+
+/* It is no more than a guess: where it leads to no code the stack is cut, and never complete. */
+static void other_stack_of_garbage(void **state)
+{
+	static const uint64_t no_code[] = {0, 5, GARBAGE, JIT + PAGE + 1};
+	size_t i;
+
+	for (i = 0; i < sizeof(no_code) / sizeof(no_code[0]); i++) {
+		leaf(FN(OTHER_STACK), AT(4));
+		stack.words[4] = 0;
+		stack.words[5] = no_code[i];
+		unwind();
+		assert_frames(GB_STACK_FP_FAILED, FRAMES({FN(OTHER_STACK), AT(6)}));
+	}
+	leaf(FN(OTHER_STACK), 0);
+	unwind();
+	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(OTHER_STACK), 16}));
+	/* What comes after it by rules is shown as it is. */
+	leaf(FN(OTHER_STACK), AT(4));
+	stack.words[5] = FN(RSP8) + 1;
+	stack.words[6] = 5;
+	unwind();
+	assert_frames(GB_STACK_NO_MAPPING,
+		      FRAMES({FN(OTHER_STACK), AT(6)}, {FN(RSP8) + 1, AT(7)}, {5, AT(8)}));
+}
+
 /* ---- RBX ------------------------------------------------------------------------------------------------------ */
 
 static void tracked_rbx(void **state)
@@ -414,6 +467,8 @@ int main(void)
 		cmocka_unit_test(signal_stack_above),
 		cmocka_unit_test(signal_stack_elsewhere),
 		cmocka_unit_test(signal_at_no_address),
+		cmocka_unit_test(other_stack),
+		cmocka_unit_test(other_stack_of_garbage),
 		cmocka_unit_test(tracked_rbx),
 		cmocka_unit_test(lost_rbx),
 		cmocka_unit_test(follow_rbp),

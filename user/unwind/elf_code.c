@@ -206,8 +206,32 @@ static void narrow_code(struct elf_code *code, const Elf64_Shdr *sections, size_
 		code->code_end = end;
 }
 
-static int find_section(struct elf_code *code, const Elf64_Shdr *sections, size_t count,
-			const Elf64_Shdr *strings)
+/* Takes the section for `part` if it has the name and is the first that does. */
+static void use_as(struct elf_part *part, const struct elf_code *code, const Elf64_Shdr *section,
+		   const char *names, uint64_t names_bytes, const char *name)
+{
+	if (!part->bytes && section_is(code, section, names, names_bytes, name))
+		*part = (struct elf_part){section->sh_addr, section->sh_offset, section->sh_size};
+}
+
+static void use_section(struct elf_code *code, const Elf64_Shdr *section, const char *names,
+			uint64_t bytes)
+{
+	if (!code->eh_frame.bytes && section_is(code, section, names, bytes, ".eh_frame"))
+		code->eh_frame = (struct elf_eh_frame){section->sh_addr, section->sh_offset,
+						       section->sh_size, false};
+	use_as(&code->init, code, section, names, bytes, ".init");
+	use_as(&code->fini, code, section, names, bytes, ".fini");
+	use_as(&code->go_functions, code, section, names, bytes, ".gopclntab");
+	use_as(&code->go_functions, code, section, names, bytes, ".data.rel.ro.gopclntab");
+	use_as(&code->go_module, code, section, names, bytes, ".go.module");
+	use_as(&code->go_build, code, section, names, bytes, ".go.buildinfo");
+	use_as(&code->relocated, code, section, names, bytes, ".data.rel.ro");
+	use_as(&code->relocations, code, section, names, bytes, ".rela.dyn");
+}
+
+static int find_sections(struct elf_code *code, const Elf64_Shdr *sections, size_t count,
+			 const Elf64_Shdr *strings)
 {
 	uint64_t bytes = strings->sh_size;
 	char *names;
@@ -219,13 +243,8 @@ static int find_section(struct elf_code *code, const Elf64_Shdr *sections, size_
 	err = read_headers(code, strings->sh_offset, 1, bytes, &names);
 	if (err)
 		return err;
-	for (i = 0; i < count; i++) {
-		if (!section_is(code, &sections[i], names, bytes, ".eh_frame"))
-			continue;
-		code->eh_frame = (struct elf_eh_frame){sections[i].sh_addr, sections[i].sh_offset,
-						       sections[i].sh_size, false};
-		break;
-	}
+	for (i = 0; i < count; i++)
+		use_section(code, &sections[i], names, bytes);
 	free(names);
 	return 0;
 }
@@ -269,7 +288,7 @@ static int find_by_section(struct elf_code *code, const Elf64_Ehdr *header)
 	if (err)
 		return err;
 	narrow_code(code, sections, count);
-	err = find_section(code, sections, count, &sections[names]);
+	err = find_sections(code, sections, count, &sections[names]);
 	free(sections);
 	return err;
 }
@@ -351,4 +370,9 @@ void elf_code_close(struct elf_code *code)
 int elf_code_read_eh_frame(const struct elf_code *code, uint8_t **bytes)
 {
 	return read_headers(code, code->eh_frame.offset, 1, code->eh_frame.bytes, bytes);
+}
+
+int elf_code_read_part(const struct elf_code *code, const struct elf_part *part, uint8_t **bytes)
+{
+	return read_headers(code, part->offset, 1, part->bytes, bytes);
 }

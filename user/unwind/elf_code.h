@@ -22,6 +22,13 @@ struct elf_eh_frame {
 	bool is_open_ended; /* `bytes` is only a bound: a zero word ends it */
 };
 
+/* A section; bytes == 0: there is none. */
+struct elf_part {
+	uint64_t address;
+	uint64_t offset;
+	uint64_t bytes;
+};
+
 struct elf_code {
 	const struct unwind_source *source; /* borrowed */
 	uint64_t size; /* of the file */
@@ -32,6 +39,12 @@ struct elf_code {
 		code_end; /* addresses within, that executable sections span; else all of it */
 	uint64_t eh_frame_hdr; /* offset in the file; 0: none */
 	struct elf_eh_frame eh_frame;
+	struct elf_part go_functions; /* .gopclntab */
+	struct elf_part go_module; /* .go.module, from Go 1.26 on */
+	/* Where the table is if the system's linker made the file position-independent. */
+	struct elf_part go_build, relocated,
+		relocations; /* .go.buildinfo, .data.rel.ro, .rela.dyn */
+	struct elf_part init, fini;
 };
 
 /* 0; -ENOEXEC: see unwind_table_compile(); -ENOMEM; -errno. elf_code_close() also where this failed. */
@@ -43,6 +56,9 @@ int elf_code_read(const struct elf_code *code, uint64_t offset, void *data, size
 
 /* At most `size` bytes at a virtual address into `data`; returns how many there are in the file, 0 on errors. */
 size_t elf_code_peek(const struct elf_code *code, uint64_t address, void *data, size_t size);
+
+/* All of a part, which is not empty, the caller's to free. 0; -ENODATA; -ENOMEM; -errno. */
+int elf_code_read_part(const struct elf_code *code, const struct elf_part *part, uint8_t **bytes);
 
 /* All of .eh_frame, the caller's to free. 0; -ENODATA; -ENOMEM; -errno. */
 int elf_code_read_eh_frame(const struct elf_code *code, uint8_t **bytes);

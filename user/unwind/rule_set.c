@@ -227,6 +227,12 @@ static int add_fixed_rules(struct rule_set *set)
 		[RULE_FRAME_POINTER] = {.cfa = GB_CFA_FRAME_POINTER},
 		[RULE_SIGNAL] = {.cfa = GB_CFA_SIGNAL},
 		[RULE_END] = {.cfa = GB_CFA_END},
+		[RULE_OTHER_STACK] = {.cfa = GB_CFA_RBP,
+				      .fp = GB_FP_CFA,
+				      .ra = GB_RA_OTHER_STACK,
+				      .cfa_off = 16,
+				      .fp_off = -16,
+				      .rbx_off = GB_RBX_LOST},
 	};
 	uint32_t number;
 	size_t i;

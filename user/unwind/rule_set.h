@@ -7,7 +7,7 @@
  *        └──> number ──> struct gb_unwind_rule                           what the kernel makes of it
  *
  * Many states are one rule (there are many ways of not being expressible), so the numbers of rules are dense and the
- * rules distinct. The two rules that need no state have fixed numbers.
+ * rules distinct. The rules that need no state have fixed numbers.
  */
 #ifndef GECKOBPF_UNWIND_RULE_SET_H
 #define GECKOBPF_UNWIND_RULE_SET_H
@@ -24,6 +24,7 @@
 #define RULE_FRAME_POINTER 1
 #define RULE_SIGNAL 2
 #define RULE_END 3
+#define RULE_OTHER_STACK 4
 #define RULE_BITS 20
 #define RULE_MAX (1u << RULE_BITS)
 

@@ -13,6 +13,7 @@
 #include "unwind/context_code.h"
 #include "unwind/elf_code.h"
 #include "unwind/fde_order.h"
+#include "unwind/other_code.h"
 #include "unwind/row_builder.h"
 #include "unwind/signal_code.h"
 
@@ -33,6 +34,7 @@ struct compiler {
 	struct cfa_machine machine;
 	struct row_builder builder;
 	struct signal_code_search search;
+	struct other_code other;
 	uint32_t covered; /* the text up to here has rows */
 	uint64_t special_rows;
 };
@@ -43,7 +45,7 @@ static uint64_t text_bytes(const struct compiler *compiler)
 }
 
 /* Code up to `end` that nobody has described. */
-static int add_gap(struct compiler *compiler, uint64_t end)
+static int add_unknown(struct compiler *compiler, uint64_t end)
 {
 	uint32_t start = compiler->covered, limit = (uint32_t)end;
 	struct known_code known;
@@ -72,6 +74,24 @@ static int add_gap(struct compiler *compiler, uint64_t end)
 	}
 	compiler->covered = limit;
 	return 0;
+}
+
+/* Code up to `end` that .eh_frame does not describe. */
+static int add_gap(struct compiler *compiler, uint64_t end)
+{
+	struct code_range range;
+	int err;
+
+	while (other_code_next(&compiler->other, compiler->covered, end, &range)) {
+		err = add_unknown(compiler, range.start);
+		if (!err)
+			err = other_code_add(&compiler->other, &range, &compiler->builder,
+					     &compiler->rules);
+		if (err)
+			return err;
+		compiler->covered = range.end;
+	}
+	return add_unknown(compiler, end);
 }
 
 /* A function that one rule describes from its first byte to its last. */
@@ -171,6 +191,7 @@ static int build(struct compiler *compiler, bool tracks_rbx)
 	compiler->special_rows = 0;
 	compiler->search =
 		(struct signal_code_search){&compiler->code, compiler->frame.text, SEARCH_BYTES, 0};
+	other_code_rewind(&compiler->other, tracks_rbx);
 	err = rule_set_open(&compiler->rules);
 	if (!err)
 		err = cfa_machine_open(&compiler->machine, &compiler->frame, &compiler->rules,
@@ -268,6 +289,9 @@ static int compile(struct compiler *compiler, const struct unwind_source *source
 	if (!err)
 		err = scan(compiler);
 	if (!err)
+		err = other_code_open(&compiler->other, &compiler->code, compiler->frame.text,
+				      compiler->frame.text_bytes);
+	if (!err)
 		err = fde_order_make(&compiler->frame, &compiler->order);
 	if (!err)
 		err = build(compiler, false);
@@ -282,6 +306,7 @@ int unwind_table_compile(struct unwind_table **out, const struct unwind_source *
 	int err = compile(&compiler, source, out);
 
 	close_build(&compiler);
+	other_code_close(&compiler.other);
 	free(compiler.order);
 	eh_frame_close(&compiler.frame);
 	free(compiler.bytes);

@@ -14,6 +14,12 @@
 static const uint8_t sigreturn_tail[] = {15, 0, 0, 0, 0x0f, 0x05};
 static const uint8_t mov_rax[] = {0x48, 0xc7, 0xc0};
 static const uint8_t mov_eax[] = {0xb8};
+static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+static bool begins_with(const uint8_t *code, size_t size, const uint8_t *head, size_t head_size)
+{
+	return size >= head_size && !memcmp(code, head, head_size);
+}
 
 int machine_gb_reg(uint64_t dwarf_reg)
 {
@@ -82,8 +88,10 @@ static size_t indirect_call(const uint8_t *code, const uint8_t *tail)
 /* A no-op, of one byte or more, or int3. */
 static bool is_padding(const uint8_t *code)
 {
-	return code[0] == 0x90 || code[0] == 0xcc || (code[0] == 0x66 && (code[1] == 0x90 || code[1] == 0x66 ||
-	       code[1] == 0x2e || code[1] == 0x0f)) || (code[0] == 0x0f && code[1] == 0x1f);
+	return code[0] == 0x90 || code[0] == 0xcc ||
+	       (code[0] == 0x66 &&
+		(code[1] == 0x90 || code[1] == 0x66 || code[1] == 0x2e || code[1] == 0x0f)) ||
+	       (code[0] == 0x0f && code[1] == 0x1f);
 }
 
 bool machine_find_main_call(const uint8_t *code, size_t size, size_t *at, size_t *length)
@@ -116,13 +124,79 @@ bool machine_sigreturn_size(uint64_t size)
  */
 bool machine_is_start_context(const uint8_t *code, size_t size)
 {
-	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, head[] = {0x48, 0x89, 0xdc};
+	static const uint8_t head[] = {0x48, 0x89, 0xdc};
 	static const uint8_t rest[] = {0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff};
 
-	if (size > sizeof(endbr) && !memcmp(code, endbr, sizeof(endbr))) {
-		code += sizeof(endbr);
-		size -= sizeof(endbr);
+	if (begins_with(code, size, endbr64, sizeof(endbr64))) {
+		code += sizeof(endbr64);
+		size -= sizeof(endbr64);
 	}
-	return size > sizeof(head) && !memcmp(code, head, sizeof(head)) &&
+	return size > sizeof(head) && begins_with(code, size, head, sizeof(head)) &&
 	       memmem(code, size, rest, sizeof(rest));
+}
+
+bool machine_is_init(const uint8_t *code, size_t size, size_t *pushed, size_t *popped)
+{
+	static const uint8_t sub[] = {0x48, 0x83, 0xec, 0x08}, push[] = {0x50};
+	static const uint8_t add_ret[] = {0x48, 0x83, 0xc4, 0x08, 0xc3}, pop_ret[] = {0x58, 0xc3};
+	size_t at = begins_with(code, size, endbr64, sizeof(endbr64)) ? sizeof(endbr64) : 0;
+	bool is_sub = begins_with(code + at, size - at, sub, sizeof(sub));
+	const uint8_t *tail = is_sub ? add_ret : pop_ret;
+	size_t tail_size = is_sub ? sizeof(add_ret) : sizeof(pop_ret);
+
+	if (!is_sub && !begins_with(code + at, size - at, push, sizeof(push)))
+		return false;
+	at += is_sub ? sizeof(sub) : sizeof(push);
+	if (size - at < tail_size || memcmp(code + size - tail_size, tail, tail_size) != 0)
+		return false;
+	*pushed = at;
+	*popped = size - 1;
+	return true;
+}
+
+/* The bytes of an instruction after its ModRM byte that say where an operand is. */
+static size_t operand_bytes(uint8_t modrm)
+{
+	uint8_t mode = modrm >> 6, base = modrm & 7;
+	size_t scale = mode < 3 && base == 4;
+
+	if (mode == 2 || (!mode && base == 5))
+		return scale + 4;
+	return scale + (mode == 1);
+}
+
+/*
+ * The length of such an instruction, 0 of any other:
+ *   REX.W 8b /4   mov ..., %rsp      REX.W 8d /4       lea ..., %rsp
+ *   REX.W 89 c4   mov %reg, %rsp     REX.W 83 e4 ib    and $..., %rsp
+ */
+static size_t stack_change(const uint8_t *code)
+{
+	uint8_t rex = code[0], modrm = code[2];
+
+	if ((rex & 0xf8) != 0x48)
+		return 0;
+	switch (code[1]) {
+	case 0x8b:
+	case 0x8d:
+		return !(rex & 4) && (modrm & 0x38) == 0x20 ? 3 + operand_bytes(modrm) : 0;
+	case 0x89:
+		return !(rex & 1) && (modrm & 0xc7) == 0xc4 ? 3 : 0;
+	case 0x83:
+		return !(rex & 1) && modrm == 0xe4 ? 4 : 0;
+	default:
+		return 0;
+	}
+}
+
+size_t machine_find_stack_change(const uint8_t *code, size_t size)
+{
+	size_t at, length;
+
+	for (at = 0; at + 3 <= size; at++) {
+		length = stack_change(code + at);
+		if (length)
+			return at + length < size ? at + length : size;
+	}
+	return size;
 }

@@ -57,4 +57,16 @@ bool machine_find_main_call(const uint8_t *code, size_t size, size_t *at, size_t
 #define MACHINE_START_CONTEXT_MAX_BYTES 96
 bool machine_is_start_context(const uint8_t *code, size_t size);
 
+/*
+ * Where the code of a function has written RSP other than by adding a number, pushing or popping: the offset behind the first
+ * instruction that loads it, moves to it or aligns it; `size` if none does.
+ */
+size_t machine_find_stack_change(const uint8_t *code, size_t size);
+
+/*
+ * Whether it is all of _init or _fini: [endbr64;] sub $8, %rsp (or push %rax); ...; add $8, %rsp (or pop %rax); ret. True: 8 bytes
+ * more are on the stack from *pushed to *popped.
+ */
+bool machine_is_init(const uint8_t *code, size_t size, size_t *pushed, size_t *popped);
+
 #endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * go_code.h - rows of Go code, which has no .eh_frame: made of the table that Go's own tracebacks and its garbage
+ * collector go by.
+ *
+ *   .gopclntab:  header │ names │ depths of the stack │ functions: (start, where) each, sorted │ descriptions
+ *                                        ▲                                   │                       │ ▲
+ *                                        │                                   └───────────────────────┼─┘
+ *                                        └───────────────────────────────────────────────────────────┘
+ *
+ * A depth is how far the return address is above RSP, exact at every instruction. Some functions have rules of their own:
+ *
+ *   TOPFRAME   nothing called them (goexit, mstart): the end, where Go's own tracebacks end as complete
+ *   SPWRITE    they change to another stack. From there on RBP still points at the frame of the caller, or at the function's
+ *              own: it leads to the stack before. But what mcall, morestack and clone call is the first on the stack they
+ *              change to, and nothing returns to them: they are its end.
+ *   sigreturn  what signal handlers return to
+ *
+ * The layouts are those of Go 1.18, and of 1.20 and later. Everything in the table is checked: it is hostile input.
+ */
+#ifndef GECKOBPF_UNWIND_GO_CODE_H
+#define GECKOBPF_UNWIND_GO_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/elf_code.h"
+#include "unwind/row_builder.h"
+#include "unwind/rule_set.h"
+
+struct go_code {
+	const struct elf_code *code; /* borrowed */
+	uint8_t *bytes; /* .gopclntab; NULL: there is none that we can read */
+	size_t size;
+	uint64_t address; /* of bytes[0] */
+	uint64_t text; /* address of the text that rows are for */
+	uint64_t base; /* offset in it of what functions count from */
+	uint32_t start,
+		end; /* offsets in the text of the first function, and of the last one's end */
+	uint32_t function_count;
+	uint32_t names, values, functions; /* offsets in `bytes` */
+	bool has_lines; /* descriptions are those of 1.20 on */
+	bool tracks_rbx;
+	size_t rows_left; /* a bound, lest a small file make a large table */
+	unsigned int peeks_left;
+};
+
+/*
+ * Looks for the table; where there is none, or one that makes no sense, start == end. `text` and `text_bytes` (< 2^32) as in struct
+ * eh_frame. 0; -ENOMEM; -errno of reading. go_code_close() also where this failed.
+ */
+int go_code_open(struct go_code *go, const struct elf_code *code, uint64_t text,
+		 uint64_t text_bytes);
+void go_code_close(struct go_code *go);
+
+/* To be called before the first go_code_add() of a table. */
+void go_code_rewind(struct go_code *go, bool tracks_rbx);
+
+/* Adds the rows of [start, end), within [go->start, go->end): the first is at `start`. 0 or -ENOMEM. */
+int go_code_add(struct go_code *go, uint32_t start, uint32_t end, struct row_builder *builder,
+		struct rule_set *rules);
+
+#endif
