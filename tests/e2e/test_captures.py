@@ -13,7 +13,7 @@ def pause_s(seconds):
     select.select([], [], [], seconds)
 
 
-def capture(test, recording, number):
+def capture(recording, number):
     """Asks for a capture and returns the profile."""
     path = recording.path.replace(".json", f"-{number}.json")
     recording.signal(signal.SIGUSR2)
@@ -46,7 +46,7 @@ def test_seam(test):
     captures = []
     for number in (1, 2, 3):
         pause_s(0.7)
-        captures.append(capture(test, recording, number))
+        captures.append(capture(recording, number))
     captures.append(recording.stop())
     for earlier, later in zip(captures, captures[1:]):
         check_seam(earlier, later)
@@ -80,7 +80,7 @@ def test_capture_killed(test):
             children = file.read().split()
     kill(int(children[0]), signal.SIGKILL)
     recording.wait_for(r"capture 1: .*killed by signal 9", stream="stderr")
-    second = capture(test, recording, 2)
+    second = capture(recording, 2)
     expect(second.main_thread(target.pid).samples(), "the second capture is empty")
     recording.stop().expect_nothing_lost()
 
@@ -92,7 +92,7 @@ def test_pause(test):
     recording.signal(signal.SIGUSR1)
     recording.wait_for("paused", stream="stderr")
     pause_s(0.6)
-    while_paused = capture(test, recording, 1)
+    while_paused = capture(recording, 1)
     recording.signal(signal.SIGUSR1)
     recording.wait_for("goes on", stream="stderr")
     pause_s(0.5)

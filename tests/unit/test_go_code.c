@@ -126,7 +126,7 @@ static int open_all(bool tracks_rbx)
 	if (!err)
 		err = rule_set_open(&rules);
 	if (!err)
-		err = row_builder_open(&builder, TEXT_BYTES >> UNWIND_PAGE_BITS, RULE_INVALID);
+		err = row_builder_open(&builder, TEXT_BYTES >> UNWIND_PAGE_BITS, 0, RULE_INVALID);
 	if (!err)
 		go_code_rewind(&go, tracks_rbx);
 	return err;
