@@ -29,9 +29,19 @@ def source_path(name):
     return os.path.join(REPOSITORY, "tests", "targets", "lang", name)
 
 
+def process_cpu_s(pid):
+    """User and system time of a process, its children that are gone included, to a tick."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
 def record_running(test, pid, seconds=SECONDS):
+    """For some seconds; longer on a machine so busy that the process hardly runs."""
     recording = test.record_running("--pid", pid, "--rate", RATE_HZ)
+    start_s = process_cpu_s(pid)
     select.select([], [], [], seconds)
+    wait_until(lambda: process_cpu_s(pid) > start_s + seconds / 2, f"process {pid} to run for {seconds / 2} s", 20)
     return recording.stop()
 
 
