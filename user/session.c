@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "buffer/chunk_manager.h"
+#include "buffer/entry_cache.h"
 #include "buffer/profile_buffer.h"
 #include "capture/cpus.h"
 #include "capture/drain.h"
@@ -99,12 +100,17 @@ static int open_tables(struct session *session)
 		err = chunk_manager_open(&session->chunks, session->config->buffer_bytes,
 					 CHUNK_BYTES);
 	if (!err)
-		err = records_open(&session->records,
-				   &(struct records_config){.processes = session->processes,
-							    .objects = session->objects,
-							    .chunks = session->chunks,
-							    .all = session->config->all,
-							    .use_proc = true});
+		err = entry_cache_open(&session->cache, ENTRY_CACHE_BYTES);
+	if (!err)
+		err = records_open(
+			&session->records,
+			&(struct records_config){.processes = session->processes,
+						 .objects = session->objects,
+						 .chunks = session->chunks,
+						 .cache = session->cache,
+						 .period_ns = NS_PER_SEC / session->config->rate_hz,
+						 .all = session->config->all,
+						 .use_proc = true});
 	return err;
 }
 
@@ -158,6 +164,7 @@ void session_close(struct session *session)
 	processes_close(session->processes);
 	objects_close(session->objects);
 	chunk_manager_close(session->chunks);
+	entry_cache_close(session->cache);
 	free(session->pauses.items);
 	fd_close(&session->signal_fd);
 	fd_close(&session->epoll_fd);

@@ -23,6 +23,7 @@ struct session {
 	struct processes *processes;
 	struct objects *objects;
 	struct chunk_manager *chunks;
+	struct entry_cache *cache;
 	struct records *records;
 	struct kernel_side *kernel;
 	struct publisher *publisher;

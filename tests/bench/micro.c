@@ -3,6 +3,7 @@
  * micro.c - parts of geckobpf on their own, one a run, so that each has a heap and a peak of its own.
  *
  *   micro put PATHS COUNT               samples into a profile buffer; PATHS 0: all stacks differ
+ *   micro buffer DUMP                   a stream of records (--dump-records) into profile buffers, and back
  *   micro write LIBRARY COUNT FILE      a recording of COUNT samples becomes a file (or "-"); frames lie in LIBRARY
  *   micro symbols LIBRARY COUNT         its symbols are read, COUNT addresses looked up
  *   micro kallsyms                      the kernel's symbols are read
@@ -13,6 +14,7 @@
  */
 #include "base/clock.h"
 #include "buffer/chunk_manager.h"
+#include "buffer/entry_cache.h"
 #include "buffer/profile_buffer.h"
 #include "capture/kernel_side.h"
 #include "gecko/output.h"
@@ -35,11 +37,11 @@
 #include <unistd.h>
 
 #include "geckobpf_abi.h"
+#include "measure.h"
+#include "stream.h"
 
 #define DEPTH 25
 #define FUNCTIONS 16
-#define CHUNK_BYTES (64 * 1024)
-#define BUFFER_BYTES (1ULL << 30)
 #define BASE 0x7f0000000000ULL
 #define WRITE_PATHS 1000
 #define WRITE_THREADS 2
@@ -50,17 +52,6 @@ static uint64_t mix(uint64_t value)
 	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9U;
 	value = (value ^ value >> 27) * 0x94d049bb133111ebU;
 	return value ^ value >> 31;
-}
-
-static void print(const char *name, double value)
-{
-	fprintf(stderr, "%s %.3f\n", name, value);
-}
-
-/* CPU time: all of this is one thread that never waits, and the machine may have other things to do. */
-static uint64_t cpu_now_ns(void)
-{
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Not getrusage(), whose peak is that of the process that started us, if it was larger. */
@@ -128,15 +119,17 @@ static int put_samples(struct profile_buffer *buffer, const struct code *code, u
 static int run_put(uint64_t paths, uint64_t count)
 {
 	const struct code code = {BASE, 1 << 20};
-	struct chunk_manager *chunks = NULL;
+	struct profile_buffer_config config = {.process_id = 1, .period_ns = 50000};
 	struct profile_buffer *buffer = NULL;
 	struct profile_buffer_state state;
 	uint64_t frames[DEPTH], begin, made, i;
 	int err;
 
-	err = chunk_manager_open(&chunks, BUFFER_BYTES, CHUNK_BYTES);
+	err = chunk_manager_open(&config.chunks, BUFFER_BYTES, CHUNK_BYTES);
 	if (!err)
-		err = profile_buffer_open(&buffer, chunks, 1);
+		err = entry_cache_open(&config.cache, ENTRY_CACHE_BYTES);
+	if (!err)
+		err = profile_buffer_open(&buffer, &config);
 	begin = cpu_now_ns();
 	for (i = 0; i < count; i++)
 		make_frames(&code, mix(i + 1), mix(i + 1), frames);
@@ -151,7 +144,8 @@ static int run_put(uint64_t paths, uint64_t count)
 		      (double)(state.range_end - state.range_start) / (double)count);
 	}
 	profile_buffer_close(buffer);
-	chunk_manager_close(chunks);
+	entry_cache_close(config.cache);
+	chunk_manager_close(config.chunks);
 	return err;
 }
 
@@ -159,6 +153,7 @@ static int run_put(uint64_t paths, uint64_t count)
 
 struct recording {
 	struct chunk_manager *chunks;
+	struct entry_cache *cache;
 	struct processes *processes;
 	struct objects *objects;
 	struct process *process;
@@ -212,7 +207,18 @@ static void close_recording(struct recording *recording)
 		profile_buffer_close(recording->process->buffer);
 	processes_close(recording->processes);
 	objects_close(recording->objects);
+	entry_cache_close(recording->cache);
 	chunk_manager_close(recording->chunks);
+}
+
+static int open_recorded_buffer(struct recording *recording)
+{
+	struct profile_buffer_config config = {
+		.chunks = recording->chunks, .process_id = 1000, .period_ns = 50000};
+	int err = entry_cache_open(&recording->cache, ENTRY_CACHE_BYTES);
+
+	config.cache = recording->cache;
+	return err ? err : profile_buffer_open(&recording->process->buffer, &config);
 }
 
 static int open_recording(struct recording *recording, const char *library, uint64_t count)
@@ -231,7 +237,7 @@ static int open_recording(struct recording *recording, const char *library, uint
 	if (!err)
 		err = add_library(recording, library, &code);
 	if (!err)
-		err = profile_buffer_open(&recording->process->buffer, recording->chunks, 1000);
+		err = open_recorded_buffer(recording);
 	if (!err)
 		err = put_samples(recording->process->buffer, &code, WRITE_PATHS, count);
 	return err;
@@ -504,6 +510,8 @@ static int run(int argc, char **argv)
 
 	if (!strcmp(what, "put") && argc == 4)
 		return run_put(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
+	if (!strcmp(what, "buffer") && argc == 3)
+		return run_buffer(argv[2]);
 	if (!strcmp(what, "write") && argc == 5)
 		return run_write(argv[2], strtoul(argv[3], NULL, 10), argv[4]);
 	if (!strcmp(what, "symbols") && argc == 4)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "buffer/chunk_manager.h"
+#include "buffer/entry_cache.h"
 #include "buffer/profile_buffer.h"
 #include "capture/records.h"
 #include "target/object.h"
@@ -25,6 +26,7 @@ struct room {
 	struct processes *processes;
 	struct objects *objects;
 	struct chunk_manager *chunks;
+	struct entry_cache *cache;
 	struct records *records;
 };
 
@@ -32,9 +34,11 @@ static int open_room(struct room *room)
 {
 	return processes_open(&room->processes) || objects_open(&room->objects, 0) ||
 	       chunk_manager_open(&room->chunks, BUFFER_BYTES, CHUNK_BYTES) ||
+	       entry_cache_open(&room->cache, 1 << 16) ||
 	       records_open(&room->records, &(struct records_config){.processes = room->processes,
 								     .objects = room->objects,
 								     .chunks = room->chunks,
+								     .cache = room->cache,
 								     .all = true});
 }
 
@@ -48,6 +52,7 @@ static void close_room(struct room *room)
 	processes_close(room->processes);
 	objects_close(room->objects);
 	chunk_manager_close(room->chunks);
+	entry_cache_close(room->cache);
 }
 
 /* Takes one record off the stream; how many bytes it was. */

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "buffer/chunk_manager.h"
+#include "buffer/entry_cache.h"
 #include "buffer/profile_buffer.h"
 #include "capture/records.h"
 #include "gecko/output.h"
@@ -35,6 +36,7 @@ struct replay {
 	struct processes *processes;
 	struct objects *objects;
 	struct chunk_manager *chunks;
+	struct entry_cache *cache;
 	struct records *records;
 	struct symbolizer *symbolizer;
 	struct kernel_symbols *kernel;
@@ -53,6 +55,7 @@ static void close_replay(struct replay *replay)
 	processes_close(replay->processes);
 	objects_close(replay->objects);
 	chunk_manager_close(replay->chunks);
+	entry_cache_close(replay->cache);
 }
 
 static int open_replay(struct replay *replay, bool names, const char *kallsyms)
@@ -64,10 +67,14 @@ static int open_replay(struct replay *replay, bool names, const char *kallsyms)
 	if (!err)
 		err = chunk_manager_open(&replay->chunks, BUFFER_BYTES, CHUNK_BYTES);
 	if (!err)
+		err = entry_cache_open(&replay->cache, ENTRY_CACHE_BYTES);
+	if (!err)
 		err = records_open(&replay->records,
 				   &(struct records_config){.processes = replay->processes,
 							    .objects = replay->objects,
 							    .chunks = replay->chunks,
+							    .cache = replay->cache,
+							    .period_ns = INTERVAL_NS,
 							    .all = true});
 	if (!err && names)
 		err = symbolizer_open(&replay->symbolizer, NULL);

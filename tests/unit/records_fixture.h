@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "buffer/chunk_manager.h"
+#include "buffer/entry_cache.h"
 #include "buffer/profile_buffer.h"
 #include "capture/records.h"
 #include "target/object.h"
@@ -25,6 +26,7 @@ struct world {
 	struct processes *processes;
 	struct objects *objects;
 	struct chunk_manager *chunks;
+	struct entry_cache *cache;
 	struct records *records;
 };
 
@@ -40,6 +42,7 @@ static inline void close_world(void)
 	processes_close(world.processes);
 	objects_close(world.objects);
 	chunk_manager_close(world.chunks);
+	entry_cache_close(world.cache);
 	world = (struct world){0};
 }
 
@@ -52,10 +55,14 @@ static inline int open_world(bool all)
 	if (!err)
 		err = chunk_manager_open(&world.chunks, 1 << 20, CHUNK_BYTES);
 	if (!err)
+		err = entry_cache_open(&world.cache, 1 << 16);
+	if (!err)
 		err = records_open(&world.records,
 				   &(struct records_config){.processes = world.processes,
 							    .objects = world.objects,
 							    .chunks = world.chunks,
+							    .cache = world.cache,
+							    .period_ns = 1000000,
 							    .all = all});
 	return err;
 }
@@ -183,7 +190,7 @@ static inline struct sample_bytes make_sample(uint64_t time_ns, struct gb_task n
 				   .size = sizeof(struct gb_sample) + 3 * 8},
 			   .task = named,
 			   .cpu_ns = 77,
-			   .run_ns = 5,
+			   .run_ns = 5000,
 			   .kernel_count = 1,
 			   .user_count = 2,
 			   .user_end = GB_STACK_COMPLETE},

@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "buffer/chunk_manager.h"
+#include "buffer/entry_cache.h"
 #include "buffer/profile_buffer.h"
 #include "geckobpf_abi.h"
 #include "gecko/output.h"
@@ -84,6 +85,7 @@ static const struct profile_facts facts = {
 
 static struct processes *processes;
 static struct chunk_manager *manager;
+static struct entry_cache *cache;
 static struct kernel_symbols *kernel;
 static struct profile_buffer *buffers[8];
 static size_t buffer_count;
@@ -122,9 +124,17 @@ static struct thread *add_thread(uint32_t tgid, uint32_t tid, uint32_t exec_id, 
 	return thread;
 }
 
+static int open_buffer(struct process *process)
+{
+	const struct profile_buffer_config config = {
+		.chunks = manager, .cache = cache, .process_id = process->number};
+
+	return profile_buffer_open(&process->buffer, &config);
+}
+
 static void add_buffer(struct process *process)
 {
-	assert_int_equal(profile_buffer_open(&process->buffer, manager, process->number), 0);
+	assert_int_equal(open_buffer(process), 0);
 	buffers[buffer_count++] = process->buffer;
 }
 
@@ -184,7 +194,7 @@ static void add_root(void)
 	worker->born_ns = 1020 * MS + 1;
 	put(first,
 	    &(struct shot){1010 * MS, 5 * MS, 0, {UNREADABLE, LIB + 0x100, LIB + 0x201}, {0}});
-	put(worker, &(struct shot){900 * MS, 100, 0, {entry + 1, LIB + 0x100}, {0}});
+	put(worker, &(struct shot){900 * MS, 100000, 0, {entry + 1, LIB + 0x100}, {0}});
 	put(first,
 	    &(struct shot){1050 * MS, 6 * MS, MS / 2, {UNREADABLE, LIB + 0x100, LIB + 0x201}, {0}});
 	put(first, &(struct shot){1051 * MS,
@@ -193,7 +203,7 @@ static void add_root(void)
 				  {UNREADABLE, LIB + 0x100, LIB + 0x201},
 				  {KERNEL + 0x1000, KERNEL + 0x10}});
 	put(first, &(struct shot){1050 * MS + MS / 2, 7 * MS - 1, 0, {0}, {0}});
-	put(worker, &(struct shot){1060 * MS + 1, 50, 0, {entry + 1, LIB + 0x100}, {0}});
+	put(worker, &(struct shot){1060 * MS + 1, 50001, 0, {entry + 1, LIB + 0x100}, {0}});
 }
 
 /* What the root became by exec; its main thread was not met. */
@@ -229,7 +239,7 @@ static int setup(void **state)
 	close(fd);
 	dl_iterate_phdr(find_self, NULL);
 	if (kernel_symbols_open(&kernel, kallsyms_path) || processes_open(&processes) ||
-	    chunk_manager_open(&manager, 64 << 20, 256 << 10))
+	    chunk_manager_open(&manager, 64 << 20, 256 << 10) || entry_cache_open(&cache, 1 << 16))
 		return -1;
 	add_root();
 	add_image();
@@ -242,6 +252,7 @@ static int teardown(void **state)
 	while (buffer_count)
 		profile_buffer_close(buffers[--buffer_count]);
 	chunk_manager_close(manager);
+	entry_cache_close(cache);
 	processes_close(processes);
 	kernel_symbols_close(kernel);
 	return unlink(kallsyms_path);
@@ -527,7 +538,7 @@ static void unknown_thread(void **state)
 
 	assert_int_equal(processes_open(&input.processes), 0);
 	assert_int_equal(processes_thread(input.processes, &task, &thread), 0);
-	assert_int_equal(profile_buffer_open(&thread->process->buffer, manager, 1), 0);
+	assert_int_equal(open_buffer(thread->process), 0);
 	assert_int_equal(profile_buffer_put_sample(thread->process->buffer, &entry), 0);
 	assert_int_equal(write_profile(&input, &summary), -EBADMSG);
 	assert_int_equal(access(PATH, F_OK), -1);

@@ -116,13 +116,13 @@ static void test_sample(void **state)
 	struct heard heard;
 
 	tell(GB_TASK_SEEN, 1, task(10, 10, 0), "a");
-	tell_sample(30, task(10, 11, 0));
+	tell_sample(5000077, task(10, 11, 0));
 	heard = listen(image_of(10, 0));
 	assert_int_equal(heard.samples, 1);
 	assert_int_equal(heard.last.thread, 1);
-	assert_int_equal(heard.last.time_ns, 30);
+	assert_int_equal(heard.last.time_ns, 5000077);
 	assert_int_equal(heard.last.cpu_ns, 77);
-	assert_int_equal(heard.last.run_ns, 5);
+	assert_int_equal(heard.last.run_ns, 5000);
 	assert_int_equal(heard.last.user_end, GB_STACK_COMPLETE);
 	assert_int_equal(heard.nodes, 3);
 	assert_int_equal(heard.last.stack, 2);
@@ -314,16 +314,16 @@ static void test_deepest_sample(void **state)
 /* Without anyone who knows mappings: the kernel's frames, and why there are no others. */
 static void test_raw_without_listener(void **state)
 {
-	const struct sample_bytes record = make_raw(30, task(10, 11, 0));
+	const struct sample_bytes record = make_raw(5000077, task(10, 11, 0));
 	struct heard heard;
 
 	tell_sample_bytes(&record);
 	heard = listen(thread_of(task(10, 11, 0))->process);
 	assert_int_equal(heard.samples, 1);
 	assert_int_equal(heard.last.thread, 0);
-	assert_int_equal(heard.last.time_ns, 30);
+	assert_int_equal(heard.last.time_ns, 5000077);
 	assert_int_equal(heard.last.cpu_ns, 77);
-	assert_int_equal(heard.last.run_ns, 5);
+	assert_int_equal(heard.last.run_ns, 5000);
 	assert_int_equal(heard.last.user_end, GB_STACK_NO_PROCESS);
 	assert_int_equal(heard.nodes, 2);
 	assert_int_equal(heard.pcs[0], GB_STACK_NO_PROCESS);

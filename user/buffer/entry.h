@@ -2,37 +2,53 @@
 /*
  * entry.h - the grammar of what is in a profile buffer: payload of a block <-> entry.
  *
- * The first byte says what follows. Numbers are ULEB128; "zigzag" ones are differences to an
- * earlier value, modulo 2^64, zigzag-coded.
+ * Numbers are ULEB128; "zigzag" ones are differences, modulo 2^64, zigzag-coded.
  *
- *   bit 7       bit 6..1                              bit 0
- *   1: sample   which fields follow, see below        RESTART
- *   0           1..63: other kinds, none so far       RESTART
+ *   entry:   kind | period_ns, if RESTART | what the kind says
  *
- * RESTART begins an epoch: nothing is known any more, neither nodes nor values; "before" in what
- * follows means before in the same epoch, and values that were not seen before are 0. The first
- * entry that begins in a chunk restarts, so that a chunk can be read when all older ones are gone.
+ *   kind:    bit 7       bit 6..1                              bit 0
+ *            1: sample   which fields follow, see below        RESTART
+ *            0           1..63: other kinds, none so far       RESTART
+ *
+ * RESTART begins an epoch: nothing is known any more; "before" in what follows means before in the
+ * same epoch. The first entry that begins in a chunk restarts, so that a chunk can be read when all
+ * older ones are gone.
  *
  *   sample:
- *     bit 1  THREAD       | thread                                  else: that of the sample before
- *                         | zigzag time_ns - time_ns of the sample before
- *                         | zigzag cpu_ns - the thread's cpu_ns before
- *     bit 5  RUN_MOVED    | zigzag (time_ns - run_ns) - the thread's value of that before
- *     bit 6  RUN_GOES_ON                                            that difference is 0
- *                                                                   neither: run_ns is 0
- *     bit 4  USER_END     | user_end, 1 byte                        else: the thread's before
- *     bit 2  SAME_STACK                                             the thread's stack before
- *                           else:
- *                         | base + 1, or 0 for no base
- *     bit 3  NEW_FRAMES   | user count | kernel count | zigzag pc ...    else: the base is it
+ *     bit 1  THREAD       | thread << 1 | e          else: that of the sample before, e is 0
+ *            if e         | user_end, 1 byte         else: the thread's before
+ *     bit 2  PERIODS      | zigzag k                 else: k is 1
+ *                         | zigzag time_ns - (the thread's time_ns before + k * period_ns)
+ *     bit 3  RAN_ON                                  it waited no longer than before
+ *            else         | CPU time, us, since its sample before
+ *     bit 6  RUN          | run_ns in us, not 0      else: run_ns is 0
+ *     bit 5, 4: the base
+ *            0                                       the thread's stack before
+ *            1            | n                        n frames up from that of the sample before
+ *            2            | n                        node n
+ *            3            | n                        the node that n nodes were told after
+ *     up to the end:      | new frames               the base is their caller; none: is the stack
  *
- * A stack is the number of its leaf's node in a tree of (prefix node, pc, kernel?); at first a
- * thread's is "none". New frames become nodes 0, 1, 2, ... of the epoch, each called by the one
- * before it and the first of them by the base; the last is the stack. User frames come first. A pc
- * is told by its difference to the pc that was told before it, of a user frame or of a kernel frame
- * respectively.
+ * What a thread waited is time_ns - cpu_ns, in us, rounded up. It grows by the time since the
+ * sample before, in us, rounded up, less the CPU time since then. A thread that was not met before
+ * has the time of the sample before, whichever thread's, as its time before, has waited all of
+ * that, and has user_end 0; for the first sample of an epoch that time is 0.
  *
- *   same stack, 1 ms later, still running:     C4 | time, 3 bytes | cpu, 3 bytes
+ * A stack is the number of its leaf's node in a tree of (prefix node, frame); at first a thread's
+ * is "none". New frames become nodes 0, 1, 2, ... of the epoch, each called by the one before it
+ * and the first of them by the base; the last is the stack. A frame is code, user or kernel; the
+ * first time it is told by its address, later by its number:
+ *
+ *   new frames:
+ *     r << 1                                   r frames (not 0), each the one that last came after
+ *                                              the one before it among new frames of one entry
+ *     (2 + n) << 1 | 1                         frame n
+ *     0 << 1 | 1   | zigzag pc - user pc       user code; "user pc" is the one told so before, or 0
+ *     1 << 1 | 1   | zigzag pc - kernel pc     kernel code, likewise
+ *
+ * 1 ms later, still running, a stack that is 2 frames up from the last one and 1 frame down:
+ *
+ *   98 | 8E 01 | 02 | 15         kind RAN_ON, base 1 | 71 ns more than a period | 2 up | frame 8
  */
 #ifndef GECKOBPF_BUFFER_ENTRY_H
 #define GECKOBPF_BUFFER_ENTRY_H
@@ -41,20 +57,54 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/leb128.h"
 #include "buffer/profile_buffer.h"
 
+enum entry_kind {
+	ENTRY_RESTART = 1 << 0,
+	SAMPLE_THREAD = 1 << 1,
+	SAMPLE_PERIODS = 1 << 2,
+	SAMPLE_RAN_ON = 1 << 3,
+	SAMPLE_BASE = 3 << 4, /* one of the four below */
+	SAMPLE_BASE_SAME = 0 << 4,
+	SAMPLE_BASE_UP = 1 << 4,
+	SAMPLE_BASE_NODE = 2 << 4,
+	SAMPLE_BASE_BACK = 3 << 4,
+	SAMPLE_RUN = 1 << 6,
+	ENTRY_SAMPLE = 1 << 7,
+};
+
+enum frame_token {
+	FRAME_NEW_USER = 0,
+	FRAME_NEW_KERNEL = 1,
+	FRAME_NUMBER = 2, /* this one and all above */
+};
+
+/* Of an epoch, at most. */
+#define ENTRY_MAX_NODES (1U << 30)
+
+/*
+ * Of an entry, at most. A new frame is told by a token and an address, and before it there may be a
+ * run.
+ */
+#define ENTRY_FRAME_BYTES (1 + LEB128_MAX_BYTES_U64 + 2)
+#define ENTRY_MAX_BYTES                                                                            \
+	(2 + 2 * LEB128_MAX_BYTES_U32 + 5 * LEB128_MAX_BYTES_U64 +                                 \
+	 SAMPLE_MAX_FRAMES * ENTRY_FRAME_BYTES)
+
+struct entry_cache;
 struct entry_encoder;
 struct entry_decoder;
 
-/* 0 or -ENOMEM. */
-int entry_encoder_open(struct entry_encoder **out);
+/* `cache` is borrowed; `period_ns` is not 0. 0 or -ENOMEM. */
+int entry_encoder_open(struct entry_encoder **out, struct entry_cache *cache, uint64_t period_ns);
 void entry_encoder_close(struct entry_encoder *encoder);
 
 /*
- * The bytes of `sample`, the encoder's until it is next used. `restart` when the entry will be the
- * first in a chunk; the encoder restarts by itself at the very first one and after a failure. 0;
- * -E2BIG: more frames than can be numbered; -ENOMEM. Does not allocate once its tables are large
- * enough.
+ * The bytes of `sample`, valid until any encoder of the cache is next used. `restart` when the
+ * entry will be the first in a chunk; the encoder restarts by itself at the very first one and
+ * after a failure. 0; -E2BIG: more than SAMPLE_MAX_FRAMES; -ENOMEM. Does not allocate once its
+ * tables are large enough.
  */
 int entry_encode_sample(struct entry_encoder *encoder, const struct sample_entry *sample,
 			bool restart, const uint8_t **bytes, size_t *size);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "buffer/chunked_buffer.h"
 #include "buffer/entry.h"
 
@@ -15,22 +16,22 @@ struct profile_buffer {
 	uint64_t unencoded; /* samples dropped before they had bytes */
 };
 
-int profile_buffer_open(struct profile_buffer **out, struct chunk_manager *manager,
-			uint32_t process_id)
+int profile_buffer_open(struct profile_buffer **out, const struct profile_buffer_config *config)
 {
+	uint64_t period_ns = config->period_ns ? config->period_ns : NS_PER_MS;
 	struct profile_buffer *buffer = calloc(1, sizeof(*buffer));
 	int err;
 
 	if (!buffer)
 		return -ENOMEM;
-	err = chunked_buffer_open(&buffer->blocks, process_id);
+	err = chunked_buffer_open(&buffer->blocks, config->process_id);
 	if (!err)
-		err = entry_encoder_open(&buffer->encoder);
+		err = entry_encoder_open(&buffer->encoder, config->cache, period_ns);
 	if (err) {
 		profile_buffer_close(buffer);
 		return err;
 	}
-	chunked_buffer_set_manager(buffer->blocks, manager);
+	chunked_buffer_set_manager(buffer->blocks, config->chunks);
 	*out = buffer;
 	return 0;
 }

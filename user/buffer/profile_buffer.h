@@ -4,8 +4,9 @@
  * they went in.
  *
  * Stands on a chunked buffer (chunked_buffer.h); chunks come from a manager that all processes
- * share, so one limit holds for all of them and the oldest data of any process goes first. What the
- * bytes are: entry.h. One thread uses a profile buffer at a time.
+ * share, so one limit holds for all of them and the oldest data of any process goes first. What
+ * the bytes are: entry.h. One thread at a time uses the profile buffers that share a manager or a
+ * cache.
  */
 #ifndef GECKOBPF_BUFFER_PROFILE_BUFFER_H
 #define GECKOBPF_BUFFER_PROFILE_BUFFER_H
@@ -14,13 +15,15 @@
 #include <stdint.h>
 
 struct chunk_manager;
+struct entry_cache;
 struct profile_buffer;
 
 #define STACK_NODE_NONE UINT32_MAX
+#define SAMPLE_MAX_FRAMES 2048
 
 /*
  * A sample to put. `frames` is root first: user_count user addresses, then kernel_count kernel
- * addresses.
+ * addresses; at most SAMPLE_MAX_FRAMES in all. Times are below 2^63.
  */
 struct sample_entry {
 	uint32_t thread; /* the thread's number in its process */
@@ -32,12 +35,21 @@ struct sample_entry {
 	uint32_t user_count, kernel_count;
 };
 
-/* A sample read back; its stack is the node of the leaf frame. */
+/* A sample read back: what was put, but for cpu_ns and run_ns, which are coarser. */
 struct sample_view {
 	uint32_t thread;
 	uint8_t user_end;
 	uint64_t time_ns;
+	/*
+	 * Up to 999 ns less than was put, and not less than 0. It lacks the same in all samples
+	 * between which the thread stayed on the CPU, so differences of these are exact.
+	 */
 	uint64_t cpu_ns;
+	/*
+	 * Tells when the thread came onto the CPU, if that was more than a period after its
+	 * previous sample (or, in the first of a thread since a restart, more than a period after
+	 * time 0): whole us, rounded up. Else 0: it ran on or hardly paused, or it is not known.
+	 */
 	uint64_t run_ns;
 	uint32_t stack; /* node number, or STACK_NODE_NONE: no frames */
 };
@@ -68,9 +80,15 @@ struct profile_buffer_state {
 	uint64_t failed; /* entries refused, those without memory to encode them included */
 };
 
-/* `manager` is borrowed and must outlive the buffer. 0 or -ENOMEM. */
-int profile_buffer_open(struct profile_buffer **out, struct chunk_manager *manager,
-			uint32_t process_id);
+struct profile_buffer_config {
+	struct chunk_manager *chunks; /* both borrowed; they must outlive the buffer */
+	struct entry_cache *cache;
+	uint32_t process_id;
+	uint64_t period_ns; /* between samples of a busy thread; 0: 1 ms */
+};
+
+/* 0 or -ENOMEM. */
+int profile_buffer_open(struct profile_buffer **out, const struct profile_buffer_config *config);
 /* Gives the chunks back to the manager. NULL is fine. */
 void profile_buffer_close(struct profile_buffer *buffer);
 

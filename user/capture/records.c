@@ -442,6 +442,18 @@ static uint32_t turn_frames(struct records *records, const struct gb_sample *sam
 	return users;
 }
 
+static int open_buffer(const struct records *records, struct process *process)
+{
+	const struct profile_buffer_config config = {
+		.chunks = records->config.chunks,
+		.cache = records->config.cache,
+		.process_id = process->tgid,
+		.period_ns = records->config.period_ns,
+	};
+
+	return profile_buffer_open(&process->buffer, &config);
+}
+
 static void apply_sample(struct records *records, const void *record, size_t size)
 {
 	const struct gb_sample *sample = record;
@@ -460,8 +472,7 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 	}
 	process = thread->process;
 	mark_alive(records, process);
-	if (!process->buffer &&
-	    profile_buffer_open(&process->buffer, records->config.chunks, process->tgid)) {
+	if (!process->buffer && open_buffer(records, process)) {
 		records->counts.no_memory++;
 		return;
 	}

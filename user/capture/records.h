@@ -20,6 +20,7 @@
 #include "target/build_id.h"
 
 struct chunk_manager;
+struct entry_cache;
 struct objects;
 struct process;
 struct processes;
@@ -44,9 +45,11 @@ struct map_record {
 };
 
 struct records_config {
-	struct processes *processes; /* all three borrowed */
+	struct processes *processes; /* all four borrowed */
 	struct objects *objects;
 	struct chunk_manager *chunks;
+	struct entry_cache *cache;
+	uint64_t period_ns; /* of the samples */
 	bool all; /* every process is wanted, not only those known or expected */
 	bool use_proc; /* ask /proc for what records do not tell; false when replaying a file */
 };

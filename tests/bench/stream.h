@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stream.h - a recorded stream of records goes into profile buffers and comes back: `micro buffer DUMP`.
+ */
+#ifndef GECKOBPF_TESTS_STREAM_H
+#define GECKOBPF_TESTS_STREAM_H
+
+#include "base/fd.h"
+#include "buffer/chunk_manager.h"
+#include "buffer/entry_cache.h"
+#include "buffer/profile_buffer.h"
+#include "capture/records.h"
+#include "target/object.h"
+#include "target/process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure.h"
+
+#define STREAM_ROUNDS 5
+
+/* Where the records go; times and sizes of all rounds. */
+struct stream {
+	struct processes *processes;
+	struct objects *objects;
+	struct chunk_manager *chunks;
+	struct entry_cache *cache;
+	struct records *records;
+	uint64_t put_ns[STREAM_ROUNDS], read_ns[STREAM_ROUNDS];
+	uint64_t samples, entries, record_bytes, entry_bytes;
+};
+
+static void close_stream(struct stream *stream)
+{
+	size_t i;
+
+	records_close(stream->records);
+	for (i = 0; stream->processes && i < processes_count(stream->processes); i++)
+		profile_buffer_close(processes_at(stream->processes, i)->buffer);
+	processes_close(stream->processes);
+	objects_close(stream->objects);
+	entry_cache_close(stream->cache);
+	chunk_manager_close(stream->chunks);
+	stream->records = NULL;
+	stream->processes = NULL;
+	stream->objects = NULL;
+	stream->cache = NULL;
+	stream->chunks = NULL;
+}
+
+static int open_stream(struct stream *stream)
+{
+	int err = processes_open(&stream->processes);
+
+	if (!err)
+		err = objects_open(&stream->objects, 0);
+	if (!err)
+		err = chunk_manager_open(&stream->chunks, BUFFER_BYTES, CHUNK_BYTES);
+	if (!err)
+		err = entry_cache_open(&stream->cache, ENTRY_CACHE_BYTES);
+	if (!err)
+		err = records_open(&stream->records,
+				   &(struct records_config){.processes = stream->processes,
+							    .objects = stream->objects,
+							    .chunks = stream->chunks,
+							    .cache = stream->cache,
+							    .period_ns = NS_PER_MS,
+							    .all = true});
+	return err;
+}
+
+/* Samples alone: they name their threads, and what else there is does not come into the buffer. */
+static int apply_samples(struct stream *stream, const char *bytes, size_t left)
+{
+	static _Alignas(struct gb_sample) char record[1 << 20];
+	struct gb_record header;
+
+	stream->record_bytes = 0;
+	for (; left >= sizeof(header); bytes += header.size, left -= header.size) {
+		memcpy(&header, bytes, sizeof(header));
+		if (header.size < sizeof(header) || header.size > left ||
+		    header.size > sizeof(record))
+			return -EBADMSG;
+		if (header.kind != GB_RECORD_SAMPLE)
+			continue;
+		memcpy(record, bytes, header.size);
+		records_apply(stream->records, record, header.size);
+		stream->record_bytes += header.size;
+	}
+	return left ? -EBADMSG : 0;
+}
+
+static int ignore_restart(void *context)
+{
+	return 0;
+}
+
+static int ignore_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+{
+	return 0;
+}
+
+static int count_sample(void *context, const struct sample_view *sample)
+{
+	++*(uint64_t *)context;
+	return 0;
+}
+
+static uint64_t stored_bytes(const struct stream *stream)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < processes_count(stream->processes); i++) {
+		const struct profile_buffer *buffer = processes_at(stream->processes, i)->buffer;
+		struct profile_buffer_state state = {0};
+
+		if (buffer)
+			state = profile_buffer_get_state(buffer);
+		bytes += state.range_end - state.range_start;
+	}
+	return bytes;
+}
+
+static int read_back(struct stream *stream)
+{
+	static const struct profile_visitor visitor = {ignore_restart, ignore_node, count_sample};
+	size_t i;
+	int err = 0;
+
+	stream->entries = 0;
+	for (i = 0; i < processes_count(stream->processes) && !err; i++) {
+		const struct profile_buffer *buffer = processes_at(stream->processes, i)->buffer;
+
+		if (buffer)
+			err = profile_buffer_read(buffer, &visitor, &stream->entries);
+	}
+	return err;
+}
+
+/* The second time, memory is there: what is measured is not the kernel making pages. */
+static int run_round(struct stream *stream, size_t round, const char *bytes, size_t size)
+{
+	uint64_t begin_ns;
+	int err = open_stream(stream), n;
+
+	stream->samples = 0;
+	for (n = 0; n < 2 && !err; n++) {
+		begin_ns = cpu_now_ns();
+		err = apply_samples(stream, bytes, size);
+		stream->put_ns[round] = cpu_now_ns() - begin_ns;
+		stream->samples = records_counts(stream->records)->samples - stream->samples;
+		stream->entry_bytes = n ? stream->entry_bytes : stored_bytes(stream);
+	}
+	for (n = 0; n < 2 && !err; n++) {
+		begin_ns = cpu_now_ns();
+		err = read_back(stream);
+		stream->read_ns[round] = cpu_now_ns() - begin_ns;
+	}
+	close_stream(stream);
+	return err;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double median(uint64_t *values)
+{
+	qsort(values, STREAM_ROUNDS, sizeof(*values), compare_u64);
+	return (double)values[STREAM_ROUNDS / 2];
+}
+
+static inline int run_buffer(const char *path)
+{
+	struct stream stream = {0};
+	size_t size, round;
+	char *bytes;
+	int err = fd_read_file(path, &bytes, &size);
+
+	if (err)
+		return err;
+	for (round = 0; round < STREAM_ROUNDS && !err; round++)
+		err = run_round(&stream, round, bytes, size);
+	free(bytes);
+	if (err || !stream.samples)
+		return err ? err : -ENODATA;
+	print("put_ns", median(stream.put_ns) / (double)stream.samples);
+	print("sample_bytes", (double)stream.entry_bytes / (double)stream.samples);
+	print("record_bytes", (double)stream.record_bytes / (double)stream.samples);
+	print("read_million_per_s", (double)stream.entries * 1e3 / median(stream.read_ns));
+	return 0;
+}
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * entry_decode.c - bytes to samples. What the bytes say is not trusted; what they make us remember
+ * is bounded by their number: a frame costs bytes, and an entry makes SAMPLE_MAX_FRAMES nodes at
+ * most.
+ */
+#include "buffer/entry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "buffer/epoch.h"
+
+#define FRAME_NONE UINT32_MAX
+
+struct known_frame {
+	uint64_t pc;
+	uint32_t next; /* the frame that last came after it; FRAME_NONE: none */
+	bool is_kernel;
+};
+
+struct entry_decoder {
+	struct epoch epoch;
+	uint32_t stack; /* of the sample before */
+	bool is_started;
+	struct known_frame *frames; /* by number: epoch.frame_count */
+	size_t frame_capacity;
+	uint32_t *prefixes; /* by node: epoch.node_count */
+	size_t prefix_capacity;
+};
+
+/* What is left of one payload, and who is told. */
+struct reader {
+	const uint8_t *in, *end;
+	const struct profile_visitor *visitor;
+	void *context;
+};
+
+int entry_decoder_open(struct entry_decoder **out)
+{
+	struct entry_decoder *decoder = calloc(1, sizeof(*decoder));
+
+	if (!decoder)
+		return -ENOMEM;
+	*out = decoder;
+	return 0;
+}
+
+void entry_decoder_close(struct entry_decoder *decoder)
+{
+	if (!decoder)
+		return;
+	epoch_clear(&decoder->epoch);
+	free(decoder->frames);
+	free(decoder->prefixes);
+	free(decoder);
+}
+
+static inline int get_number(struct reader *reader, uint64_t max, uint64_t *value)
+{
+	const uint8_t *after = leb128_get(reader->in, reader->end, value);
+
+	if (!after || *value > max)
+		return -EBADMSG;
+	reader->in = after;
+	return 0;
+}
+
+/* A difference, to be added modulo 2^64. */
+static inline int get_signed(struct reader *reader, uint64_t *value)
+{
+	int err = get_number(reader, UINT64_MAX, value);
+
+	if (!err)
+		*value = (uint64_t)unzigzag(*value);
+	return err;
+}
+
+/* ---- values -------------------------------------------------------------------- */
+
+static int get_thread(struct reader *reader, uint8_t kind, struct epoch *epoch)
+{
+	uint64_t number;
+	int err;
+
+	if (!(kind & SAMPLE_THREAD))
+		return epoch->thread ? 0 : -EBADMSG;
+	err = get_number(reader, (uint64_t)UINT32_MAX << 1 | 1, &number);
+	if (!err)
+		err = epoch_enter_thread(epoch, (uint32_t)(number >> 1));
+	if (err || !(number & 1))
+		return err;
+	if (reader->in == reader->end)
+		return -EBADMSG;
+	epoch->thread->user_end = *reader->in++;
+	return 0;
+}
+
+static int get_time(struct reader *reader, uint8_t kind, uint64_t period_ns, uint64_t *since_ns)
+{
+	uint64_t periods = 1;
+	int err = kind & SAMPLE_PERIODS ? get_signed(reader, &periods) : 0;
+
+	if (!err)
+		err = get_signed(reader, since_ns);
+	if (!err)
+		*since_ns += periods * period_ns;
+	return err;
+}
+
+/* Rounded, what it waited may be more than there was. */
+static uint64_t cpu_time(uint64_t time_ns, int64_t wait_us)
+{
+	uint64_t wait_ns = (uint64_t)wait_us * NS_PER_US;
+
+	return wait_us > 0 && wait_ns > time_ns ? 0 : time_ns - wait_ns;
+}
+
+static int get_cpu(struct reader *reader, uint8_t kind, struct thread_slot *thread,
+		   uint64_t since_ns)
+{
+	uint64_t ran_us, since_us;
+	int err;
+
+	if (kind & SAMPLE_RAN_ON)
+		return 0;
+	err = get_number(reader, UINT64_MAX, &ran_us);
+	if (err)
+		return err;
+	since_us = (uint64_t)divide_up((int64_t)since_ns, NS_PER_US);
+	thread->wait_us = (int64_t)((uint64_t)thread->wait_us + since_us - ran_us);
+	return 0;
+}
+
+static int get_run(struct reader *reader, uint8_t kind, uint64_t *run_ns)
+{
+	uint64_t run_us;
+	int err;
+
+	if (!(kind & SAMPLE_RUN))
+		return 0;
+	err = get_number(reader, UINT64_MAX / NS_PER_US, &run_us);
+	if (err || !run_us)
+		return -EBADMSG;
+	*run_ns = run_us * NS_PER_US;
+	return 0;
+}
+
+static int get_values(struct reader *reader, uint8_t kind, struct epoch *epoch,
+		      struct sample_view *sample)
+{
+	struct thread_slot *thread = epoch->thread;
+	uint64_t since_ns;
+	int err = get_time(reader, kind, epoch->period_ns, &since_ns);
+
+	if (!err)
+		err = get_cpu(reader, kind, thread, since_ns);
+	if (!err)
+		err = get_run(reader, kind, &sample->run_ns);
+	if (err)
+		return err;
+	thread->time_ns += since_ns;
+	epoch->time_ns = thread->time_ns;
+	sample->thread = thread->thread;
+	sample->user_end = thread->user_end;
+	sample->time_ns = thread->time_ns;
+	sample->cpu_ns = cpu_time(thread->time_ns, thread->wait_us);
+	return 0;
+}
+
+/* ---- stacks -------------------------------------------------------------------- */
+
+/* `count` frames up from the sample before. */
+static int go_up(const struct entry_decoder *decoder, uint64_t count, uint32_t *stack)
+{
+	uint32_t node = decoder->stack;
+
+	for (; count && node != STACK_NODE_NONE; count--)
+		node = decoder->prefixes[node];
+	*stack = node;
+	return count ? -EBADMSG : 0;
+}
+
+static int get_base(struct reader *reader, uint8_t kind, const struct entry_decoder *decoder,
+		    uint32_t *stack)
+{
+	uint32_t node_count = decoder->epoch.node_count;
+	uint64_t number;
+	int err;
+
+	if ((kind & SAMPLE_BASE) == SAMPLE_BASE_SAME)
+		return 0;
+	err = get_number(reader, UINT32_MAX, &number);
+	if (err)
+		return err;
+	if ((kind & SAMPLE_BASE) == SAMPLE_BASE_UP)
+		return number <= SAMPLE_MAX_FRAMES ? go_up(decoder, number, stack) : -EBADMSG;
+	if (number >= node_count)
+		return -EBADMSG;
+	*stack = (uint32_t)number;
+	if ((kind & SAMPLE_BASE) == SAMPLE_BASE_BACK)
+		*stack = node_count - 1 - *stack;
+	return 0;
+}
+
+/* Frame `number` becomes a node under *stack, which becomes that node. */
+static int add_node(struct reader *reader, struct entry_decoder *decoder, uint32_t number,
+		    uint32_t *stack)
+{
+	const struct known_frame *frame = &decoder->frames[number];
+	uint32_t node = decoder->epoch.node_count;
+	int err;
+
+	if (node >= ENTRY_MAX_NODES)
+		return -EBADMSG;
+	err = array_reserve((void **)&decoder->prefixes, &decoder->prefix_capacity,
+			    (size_t)node + 1, sizeof(*decoder->prefixes));
+	if (err)
+		return err;
+	err = reader->visitor->node(reader->context, node, *stack, frame->pc, frame->is_kernel);
+	if (err)
+		return err;
+	decoder->prefixes[node] = *stack;
+	decoder->epoch.node_count++;
+	*stack = node;
+	return 0;
+}
+
+static int add_frame(struct reader *reader, struct entry_decoder *decoder, bool is_kernel)
+{
+	struct epoch *epoch = &decoder->epoch;
+	uint64_t change;
+	int err = get_signed(reader, &change);
+
+	if (!err)
+		err = array_reserve((void **)&decoder->frames, &decoder->frame_capacity,
+				    (size_t)epoch->frame_count + 1, sizeof(*decoder->frames));
+	if (err)
+		return err;
+	epoch->pc[is_kernel] += change;
+	decoder->frames[epoch->frame_count++] =
+		(struct known_frame){epoch->pc[is_kernel], FRAME_NONE, is_kernel};
+	return 0;
+}
+
+/* New frames being read. */
+struct frame_run {
+	uint32_t stack; /* the node of the last one */
+	uint32_t frame; /* its frame; FRAME_NONE: none yet */
+	uint32_t room; /* for so many more */
+};
+
+/* Of frames that are expected. */
+static int get_expected(struct reader *reader, struct entry_decoder *decoder, uint64_t count,
+			struct frame_run *run)
+{
+	int err = 0;
+
+	if (!count || count > run->room || run->frame == FRAME_NONE)
+		return -EBADMSG;
+	run->room -= (uint32_t)count;
+	for (; count && !err; count--) {
+		run->frame = decoder->frames[run->frame].next;
+		if (run->frame == FRAME_NONE)
+			return -EBADMSG;
+		err = add_node(reader, decoder, run->frame, &run->stack);
+	}
+	return err;
+}
+
+/* Of one that is told. */
+static int get_frame(struct reader *reader, struct entry_decoder *decoder, uint64_t token,
+		     struct frame_run *run)
+{
+	uint32_t number = decoder->epoch.frame_count;
+	int err = 0;
+
+	if (token < FRAME_NUMBER)
+		err = add_frame(reader, decoder, token == FRAME_NEW_KERNEL);
+	else if (token - FRAME_NUMBER < number)
+		number = (uint32_t)(token - FRAME_NUMBER);
+	else
+		return -EBADMSG;
+	if (err || !run->room--)
+		return err ? err : -EBADMSG;
+	if (run->frame != FRAME_NONE)
+		decoder->frames[run->frame].next = number;
+	run->frame = number;
+	return add_node(reader, decoder, number, &run->stack);
+}
+
+static int get_new_frames(struct reader *reader, struct entry_decoder *decoder, uint32_t *stack)
+{
+	struct frame_run run = {*stack, FRAME_NONE, SAMPLE_MAX_FRAMES};
+	uint64_t token;
+	int err = 0;
+
+	while (reader->in != reader->end && !err) {
+		err = get_number(reader, UINT64_MAX, &token);
+		if (err)
+			break;
+		if (token & 1)
+			err = get_frame(reader, decoder, token >> 1, &run);
+		else
+			err = get_expected(reader, decoder, token >> 1, &run);
+	}
+	*stack = run.stack;
+	return err;
+}
+
+/* ---- entries ------------------------------------------------------------------- */
+
+static int decode_sample(struct reader *reader, uint8_t kind, struct entry_decoder *decoder)
+{
+	struct epoch *epoch = &decoder->epoch;
+	struct sample_view sample = {0};
+	int err = get_thread(reader, kind, epoch);
+
+	if (!err)
+		err = get_values(reader, kind, epoch, &sample);
+	if (err)
+		return err;
+	sample.stack = epoch->thread->stack;
+	err = get_base(reader, kind, decoder, &sample.stack);
+	if (!err && reader->in != reader->end)
+		err = get_new_frames(reader, decoder, &sample.stack);
+	if (err)
+		return err;
+	epoch->thread->stack = sample.stack;
+	decoder->stack = sample.stack;
+	return reader->visitor->sample(reader->context, &sample);
+}
+
+static int decode_restart(struct reader *reader, struct entry_decoder *decoder)
+{
+	uint64_t period_ns;
+	int err = get_number(reader, UINT64_MAX, &period_ns);
+
+	if (err || !period_ns)
+		return -EBADMSG;
+	epoch_restart(&decoder->epoch, period_ns);
+	decoder->stack = STACK_NODE_NONE;
+	decoder->is_started = true;
+	return reader->visitor->restart(reader->context);
+}
+
+int entry_decode(struct entry_decoder *decoder, const uint8_t *bytes, size_t size,
+		 const struct profile_visitor *visitor, void *context)
+{
+	struct reader reader = {bytes, bytes + size, visitor, context};
+	uint8_t kind;
+	int err = 0;
+
+	if (!size)
+		return -EBADMSG;
+	kind = *reader.in++;
+	if (!(kind & ENTRY_SAMPLE) || !(kind & ENTRY_RESTART || decoder->is_started))
+		return -EBADMSG;
+	if (kind & ENTRY_RESTART)
+		err = decode_restart(&reader, decoder);
+	return err ? err : decode_sample(&reader, kind, decoder);
+}
