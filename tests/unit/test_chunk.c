@@ -55,7 +55,8 @@ static void header_has_no_padding(void **state)
 			sizeof(header->offset_past_last_block) + sizeof(header->start_ns) +
 			sizeof(header->done_ns) + sizeof(header->buffer_bytes) +
 			sizeof(header->block_count) + sizeof(header->range_start) +
-			sizeof(header->process_id) + sizeof(header->state);
+			sizeof(header->process_id) + sizeof(header->state) + sizeof(header->flags) +
+			sizeof(header->stored_bytes);
 
 	assert_int_equal(sizeof(struct chunk_header), fields);
 }

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-_Static_assert(sizeof(struct chunk_header) == 6 * sizeof(uint32_t) + 3 * sizeof(uint64_t),
+_Static_assert(sizeof(struct chunk_header) == 8 * sizeof(uint32_t) + 3 * sizeof(uint64_t),
 	       "chunk headers have no padding");
 _Static_assert(offsetof(struct chunk, bytes) == sizeof(struct chunk), "bytes follow at once");
 
@@ -24,7 +24,7 @@ struct chunk *chunk_create(uint32_t min_bytes)
 	chunk = malloc(total);
 	if (!chunk)
 		return NULL;
-	*chunk = (struct chunk){.header = {.buffer_bytes = bytes}};
+	*chunk = (struct chunk){.header = {.buffer_bytes = bytes, .stored_bytes = bytes}};
 	return chunk;
 }
 
@@ -79,8 +79,10 @@ void chunk_mark_recycled(struct chunk *chunk)
 {
 	assert(chunk->header.state == CHUNK_DONE || chunk->header.state == CHUNK_CREATED ||
 	       chunk->header.state == CHUNK_RECYCLED);
+	assert(!(chunk->header.flags & CHUNK_COMPRESSED));
 	chunk->header = (struct chunk_header){
 		.buffer_bytes = chunk->header.buffer_bytes,
+		.stored_bytes = chunk->header.buffer_bytes,
 		.state = CHUNK_RECYCLED,
 	};
 	chunk->owner = NULL;

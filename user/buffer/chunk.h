@@ -32,6 +32,11 @@ enum chunk_state {
 	CHUNK_RECYCLED,
 };
 
+enum chunk_flag {
+	/* what follows the header is the work of chunk_compress(): not for walks, never recycled */
+	CHUNK_COMPRESSED = 1,
+};
+
 /* No holes: it could be written out as it is. */
 struct chunk_header {
 	uint32_t offset_first_block; /* of the first block that begins here */
@@ -43,6 +48,8 @@ struct chunk_header {
 	uint64_t range_start; /* index of byte 0; 0: not set */
 	uint32_t process_id;
 	uint32_t state; /* enum chunk_state */
+	uint32_t flags; /* enum chunk_flag */
+	uint32_t stored_bytes; /* what follows the header; buffer_bytes, if not compressed */
 };
 
 struct chunk;
