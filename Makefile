@@ -189,7 +189,7 @@ selftest: $(BPF_TEST_BIN)
 tsan:
 	$(Q)$(MAKE) --no-print-directory SAN=thread tsan-run
 .PHONY: tsan tsan-run
-tsan-run: $(BUILD)/tests/unit/test_compile_pool
+tsan-run: $(BUILD)/tests/unit/test_compile_pool $(BUILD)/tests/unit/test_compressor
 	$(Q)setarch -R ci/run-unit.sh $^
 
 golden: $(GOLDEN_BIN)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * compressor.h - a thread that makes chunks smaller when the machine has nothing better to do.
+ *
+ *   source ── take: a chunk to read ──> compressor ── give: its twin, or none ──> source
+ *
+ * The source owns the chunks and does its own locking; the compressor has one chunk at a time and
+ * touches nothing else. It runs as SCHED_IDLE while it compresses, and as SCHED_OTHER inside take
+ * and give, lest it be put aside while it holds the source's lock. (Where the kernel refuses
+ * either, it goes on as it is.) All signals are blocked in it.
+ */
+#ifndef GECKOBPF_BUFFER_COMPRESSOR_H
+#define GECKOBPF_BUFFER_COMPRESSOR_H
+
+#include <stdint.h>
+
+struct chunk;
+struct compressor;
+
+/* Both functions are called by the compressor's thread, in turns. */
+struct compressor_source {
+	/*
+	 * Waits for a chunk that is done and not compressed, which stays as it is until it is given
+	 * back; *token goes to give. NULL: the compressor is to end.
+	 */
+	const struct chunk *(*take)(void *context, void **token);
+	/* `replacement` is the source's now; NULL: the chunk stays as it is. */
+	void (*give)(void *context, void *token, struct chunk *replacement);
+	void *context;
+};
+
+struct compressor_counts {
+	uint64_t chunks; /* compressed */
+	uint64_t bytes_in, bytes_out; /* of these chunks: stored_bytes before and after */
+	uint64_t kept; /* chunks that would not have become smaller */
+	uint64_t failures; /* chunks for which there was no memory */
+	uint64_t cpu_ns; /* CPU time of the thread, up to the last chunk given back */
+};
+
+/*
+ * Starts the thread, for chunks of at most `max_bytes`; larger ones are kept. 0, -EINVAL as
+ * chunk_codec_open(), -ENOMEM, -EAGAIN: no more threads.
+ */
+int compressor_open(struct compressor **out, const struct compressor_source *source,
+		    uint32_t max_bytes);
+/* Waits until `take` has returned NULL, which the caller has seen to. NULL is fine. */
+void compressor_close(struct compressor *compressor);
+
+/* From any thread. */
+struct compressor_counts compressor_get_counts(const struct compressor *compressor);
+
+#endif
