@@ -79,13 +79,28 @@ void chunk_mark_recycled(struct chunk *chunk)
 {
 	assert(chunk->header.state == CHUNK_DONE || chunk->header.state == CHUNK_CREATED ||
 	       chunk->header.state == CHUNK_RECYCLED);
-	assert(!(chunk->header.flags & CHUNK_COMPRESSED));
+	assert(!chunk_is_compressed(chunk));
 	chunk->header = (struct chunk_header){
 		.buffer_bytes = chunk->header.buffer_bytes,
-		.stored_bytes = chunk->header.buffer_bytes,
+		.stored_bytes = chunk->header.stored_bytes,
 		.state = CHUNK_RECYCLED,
 	};
-	chunk->owner = NULL;
+}
+
+struct chunk *chunk_shrink(struct chunk *chunk)
+{
+	uint32_t bytes = chunk->header.offset_past_last_block;
+	struct chunk *shrunk;
+
+	assert(chunk->header.state == CHUNK_DONE && !chunk_is_compressed(chunk) && !chunk->next);
+	if (!bytes)
+		bytes = 1;
+	shrunk = realloc(chunk, sizeof(*chunk) + bytes);
+	if (!shrunk)
+		return chunk;
+	shrunk->header.buffer_bytes = bytes;
+	shrunk->header.stored_bytes = bytes;
+	return shrunk;
 }
 
 uint32_t chunk_remaining(const struct chunk *chunk)
@@ -132,4 +147,14 @@ struct chunk *chunk_release_next(struct chunk *chunk)
 
 	chunk->next = NULL;
 	return next;
+}
+
+void chunk_destroy_list(struct chunk *chunks)
+{
+	while (chunks) {
+		struct chunk *next = chunk_release_next(chunks);
+
+		chunk_destroy(chunks);
+		chunks = next;
+	}
 }
