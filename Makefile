@@ -189,7 +189,7 @@ selftest: $(BPF_TEST_BIN)
 tsan:
 	$(Q)$(MAKE) --no-print-directory SAN=thread tsan-run
 .PHONY: tsan tsan-run
-tsan-run: $(BUILD)/tests/unit/test_compile_pool $(BUILD)/tests/unit/test_compressor
+tsan-run: $(addprefix $(BUILD)/tests/unit/,test_compile_pool test_compressor test_memory_threads)
 	$(Q)setarch -R ci/run-unit.sh $^
 
 golden: $(GOLDEN_BIN)

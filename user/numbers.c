@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "buffer/chunk_manager.h"
+#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
@@ -88,7 +88,7 @@ static void tally_tables(const struct session *session, struct numbers *numbers)
 
 static void tally_buffer(const struct session *session, struct numbers *numbers)
 {
-	struct chunk_manager_stats stats = chunk_manager_get_stats(session->chunks);
+	struct memory_stats stats = memory_controller_get_stats(session->memory);
 	uint64_t used = 0;
 	size_t i;
 

@@ -8,7 +8,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "buffer/chunk_manager.h"
+#include "buffer/memory_controller.h"
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
 #include "capture/records.h"
@@ -95,7 +95,7 @@ static void show_status(const struct session *session, uint64_t now)
 {
 	const struct records_counts *counts = records_counts(session->records);
 	double elapsed = (double)(now - session->start_ns) / NS_PER_SEC;
-	struct chunk_manager_stats memory = chunk_manager_get_stats(session->chunks);
+	struct memory_stats memory = memory_controller_get_stats(session->memory);
 	uint64_t stats[GB_STAT_COUNT] = {0};
 	char bar[BAR_WIDTH + 4] = "";
 

@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "buffer/chunk_manager.h"
 #include "buffer/entry_cache.h"
+#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
 #include "capture/cpus.h"
 #include "capture/drain.h"
@@ -43,7 +43,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES (64 * 1024)
 /* Descriptors that are not for mapped files: rings, events, pipes, output. Two a CPU come on top. */
 #define RESERVED_DESCRIPTORS 256
 
@@ -97,8 +96,9 @@ static int open_tables(struct session *session)
 	if (!err)
 		err = objects_open(&session->objects, descriptor_budget(session->cpu_count));
 	if (!err)
-		err = chunk_manager_open(&session->chunks, session->config->buffer_bytes,
-					 CHUNK_BYTES);
+		err = memory_controller_open(&session->memory,
+					     &(struct memory_controller_config){
+						     .max_bytes = session->config->buffer_bytes});
 	if (!err)
 		err = entry_cache_open(&session->cache, ENTRY_CACHE_BYTES);
 	if (!err)
@@ -106,7 +106,7 @@ static int open_tables(struct session *session)
 			&session->records,
 			&(struct records_config){.processes = session->processes,
 						 .objects = session->objects,
-						 .chunks = session->chunks,
+						 .memory = session->memory,
 						 .cache = session->cache,
 						 .period_ns = NS_PER_SEC / session->config->rate_hz,
 						 .all = session->config->all,
@@ -163,7 +163,7 @@ void session_close(struct session *session)
 	close_buffers(session);
 	processes_close(session->processes);
 	objects_close(session->objects);
-	chunk_manager_close(session->chunks);
+	memory_controller_close(session->memory);
 	entry_cache_close(session->cache);
 	free(session->pauses.items);
 	fd_close(&session->signal_fd);

@@ -22,7 +22,7 @@ struct session {
 
 	struct processes *processes;
 	struct objects *objects;
-	struct chunk_manager *chunks;
+	struct memory_controller *memory;
 	struct entry_cache *cache;
 	struct records *records;
 	struct kernel_side *kernel;

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 
-#define CHUNK_BYTES (64 * 1024)
 #define BUFFER_BYTES (1ULL << 30)
 
 static inline void print(const char *name, double value)

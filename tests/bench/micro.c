@@ -13,8 +13,8 @@
  * Prints "name number" lines on stderr, since stdout may be the profile.
  */
 #include "base/clock.h"
-#include "buffer/chunk_manager.h"
 #include "buffer/entry_cache.h"
+#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
 #include "capture/kernel_side.h"
 #include "gecko/output.h"
@@ -46,6 +46,8 @@
 #define WRITE_PATHS 1000
 #define WRITE_THREADS 2
 #define MAX_REPEATS 101
+
+static const struct memory_controller_config memory_config = {.max_bytes = BUFFER_BYTES};
 
 static uint64_t mix(uint64_t value)
 {
@@ -125,7 +127,7 @@ static int run_put(uint64_t paths, uint64_t count)
 	uint64_t frames[DEPTH], begin, made, i;
 	int err;
 
-	err = chunk_manager_open(&config.chunks, BUFFER_BYTES, CHUNK_BYTES);
+	err = memory_controller_open(&config.memory, &memory_config);
 	if (!err)
 		err = entry_cache_open(&config.cache, ENTRY_CACHE_BYTES);
 	if (!err)
@@ -145,14 +147,14 @@ static int run_put(uint64_t paths, uint64_t count)
 	}
 	profile_buffer_close(buffer);
 	entry_cache_close(config.cache);
-	chunk_manager_close(config.chunks);
+	memory_controller_close(config.memory);
 	return err;
 }
 
 /* ---- a recording becomes a file ------------------------------------------------- */
 
 struct recording {
-	struct chunk_manager *chunks;
+	struct memory_controller *memory;
 	struct entry_cache *cache;
 	struct processes *processes;
 	struct objects *objects;
@@ -208,13 +210,13 @@ static void close_recording(struct recording *recording)
 	processes_close(recording->processes);
 	objects_close(recording->objects);
 	entry_cache_close(recording->cache);
-	chunk_manager_close(recording->chunks);
+	memory_controller_close(recording->memory);
 }
 
 static int open_recorded_buffer(struct recording *recording)
 {
 	struct profile_buffer_config config = {
-		.chunks = recording->chunks, .process_id = 1000, .period_ns = 50000};
+		.memory = recording->memory, .process_id = 1000, .period_ns = 50000};
 	int err = entry_cache_open(&recording->cache, ENTRY_CACHE_BYTES);
 
 	config.cache = recording->cache;
@@ -227,7 +229,7 @@ static int open_recording(struct recording *recording, const char *library, uint
 	int err = find_code(library, &code);
 
 	if (!err)
-		err = chunk_manager_open(&recording->chunks, BUFFER_BYTES, CHUNK_BYTES);
+		err = memory_controller_open(&recording->memory, &memory_config);
 	if (!err)
 		err = processes_open(&recording->processes);
 	if (!err)

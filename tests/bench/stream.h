@@ -6,8 +6,8 @@
 #define GECKOBPF_TESTS_STREAM_H
 
 #include "base/fd.h"
-#include "buffer/chunk_manager.h"
 #include "buffer/entry_cache.h"
+#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
 #include "capture/records.h"
 #include "target/object.h"
@@ -25,7 +25,7 @@
 struct stream {
 	struct processes *processes;
 	struct objects *objects;
-	struct chunk_manager *chunks;
+	struct memory_controller *memory;
 	struct entry_cache *cache;
 	struct records *records;
 	uint64_t put_ns[STREAM_ROUNDS], read_ns[STREAM_ROUNDS];
@@ -42,12 +42,12 @@ static void close_stream(struct stream *stream)
 	processes_close(stream->processes);
 	objects_close(stream->objects);
 	entry_cache_close(stream->cache);
-	chunk_manager_close(stream->chunks);
+	memory_controller_close(stream->memory);
 	stream->records = NULL;
 	stream->processes = NULL;
 	stream->objects = NULL;
 	stream->cache = NULL;
-	stream->chunks = NULL;
+	stream->memory = NULL;
 }
 
 static int open_stream(struct stream *stream)
@@ -57,14 +57,15 @@ static int open_stream(struct stream *stream)
 	if (!err)
 		err = objects_open(&stream->objects, 0);
 	if (!err)
-		err = chunk_manager_open(&stream->chunks, BUFFER_BYTES, CHUNK_BYTES);
+		err = memory_controller_open(&stream->memory, &(struct memory_controller_config){
+								      .max_bytes = BUFFER_BYTES});
 	if (!err)
 		err = entry_cache_open(&stream->cache, ENTRY_CACHE_BYTES);
 	if (!err)
 		err = records_open(&stream->records,
 				   &(struct records_config){.processes = stream->processes,
 							    .objects = stream->objects,
-							    .chunks = stream->chunks,
+							    .memory = stream->memory,
 							    .cache = stream->cache,
 							    .period_ns = NS_PER_MS,
 							    .all = true});

@@ -10,22 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buffer/chunk_manager.h"
 #include "buffer/entry_cache.h"
+#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
 #include "capture/records.h"
 #include "target/object.h"
 #include "target/process.h"
 
 #define BUFFER_BYTES (256 * 1024)
-#define CHUNK_BYTES (16 * 1024)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct room {
 	struct processes *processes;
 	struct objects *objects;
-	struct chunk_manager *chunks;
+	struct memory_controller *memory;
 	struct entry_cache *cache;
 	struct records *records;
 };
@@ -33,11 +32,13 @@ struct room {
 static int open_room(struct room *room)
 {
 	return processes_open(&room->processes) || objects_open(&room->objects, 0) ||
-	       chunk_manager_open(&room->chunks, BUFFER_BYTES, CHUNK_BYTES) ||
+	       memory_controller_open(
+		       &room->memory,
+		       &(struct memory_controller_config){.max_bytes = BUFFER_BYTES}) ||
 	       entry_cache_open(&room->cache, 1 << 16) ||
 	       records_open(&room->records, &(struct records_config){.processes = room->processes,
 								     .objects = room->objects,
-								     .chunks = room->chunks,
+								     .memory = room->memory,
 								     .cache = room->cache,
 								     .all = true});
 }
@@ -51,7 +52,7 @@ static void close_room(struct room *room)
 		profile_buffer_close(processes_at(room->processes, i)->buffer);
 	processes_close(room->processes);
 	objects_close(room->objects);
-	chunk_manager_close(room->chunks);
+	memory_controller_close(room->memory);
 	entry_cache_close(room->cache);
 }
 

@@ -10,8 +10,8 @@
  */
 #include "base/fd.h"
 #include "base/log.h"
-#include "buffer/chunk_manager.h"
 #include "buffer/entry_cache.h"
+#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
 #include "capture/records.h"
 #include "gecko/output.h"
@@ -28,14 +28,13 @@
 #include <string.h>
 
 #define BUFFER_BYTES (16 << 20)
-#define CHUNK_BYTES (64 * 1024)
 #define INTERVAL_NS 10000000 /* 100 Hz, as the stream was recorded */
 #define START_REAL_NS 1767225600000000000 /* 2026-01-01 */
 
 struct replay {
 	struct processes *processes;
 	struct objects *objects;
-	struct chunk_manager *chunks;
+	struct memory_controller *memory;
 	struct entry_cache *cache;
 	struct records *records;
 	struct symbolizer *symbolizer;
@@ -54,7 +53,7 @@ static void close_replay(struct replay *replay)
 		profile_buffer_close(processes_at(replay->processes, i)->buffer);
 	processes_close(replay->processes);
 	objects_close(replay->objects);
-	chunk_manager_close(replay->chunks);
+	memory_controller_close(replay->memory);
 	entry_cache_close(replay->cache);
 }
 
@@ -65,14 +64,15 @@ static int open_replay(struct replay *replay, bool names, const char *kallsyms)
 	if (!err)
 		err = objects_open(&replay->objects, 0);
 	if (!err)
-		err = chunk_manager_open(&replay->chunks, BUFFER_BYTES, CHUNK_BYTES);
+		err = memory_controller_open(&replay->memory, &(struct memory_controller_config){
+								      .max_bytes = BUFFER_BYTES});
 	if (!err)
 		err = entry_cache_open(&replay->cache, ENTRY_CACHE_BYTES);
 	if (!err)
 		err = records_open(&replay->records,
 				   &(struct records_config){.processes = replay->processes,
 							    .objects = replay->objects,
-							    .chunks = replay->chunks,
+							    .memory = replay->memory,
 							    .cache = replay->cache,
 							    .period_ns = INTERVAL_NS,
 							    .all = true});

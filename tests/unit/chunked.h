@@ -10,7 +10,9 @@
 #include "base/leb128.h"
 #include "buffer/chunk.h"
 #include "buffer/chunk_manager.h"
+#include "buffer/chunk_manager_limit.h"
 #include "buffer/chunked_buffer.h"
+#include "buffer/memory_controller.h"
 
 #define CHUNK 128
 
@@ -19,12 +21,48 @@ struct room {
 	struct chunked_buffer *buffer;
 };
 
+/* All chunks of one size, but for those that a large block needs. */
+static inline int open_manager(struct chunk_manager **manager, uint64_t max_bytes,
+			       uint32_t chunk_bytes)
+{
+	const struct chunk_manager_limit_config config = {
+		.max_total_bytes = max_bytes,
+		.chunk_max_bytes = chunk_bytes,
+	};
+
+	return chunk_manager_limit_open(manager, &config);
+}
+
 static inline struct room room_of(uint64_t max_bytes, uint32_t chunk_bytes)
 {
 	struct room room;
 
-	assert_int_equal(chunk_manager_open(&room.manager, max_bytes, chunk_bytes), 0);
+	assert_int_equal(open_manager(&room.manager, max_bytes, chunk_bytes), 0);
 	assert_int_equal(chunked_buffer_open(&room.buffer, 42), 0);
+	chunked_buffer_set_manager(room.buffer, room.manager);
+	return room;
+}
+
+/* One limit for several rooms, and chunks of one size. */
+static inline struct memory_controller *controller_of(uint64_t max_bytes, uint32_t chunk_bytes)
+{
+	struct memory_controller *controller = NULL;
+	const struct memory_controller_config config = {
+		.max_bytes = max_bytes,
+		.chunk_first_bytes = chunk_bytes,
+		.chunk_max_bytes = chunk_bytes,
+	};
+
+	assert_int_equal(memory_controller_open(&controller, &config), 0);
+	return controller;
+}
+
+static inline struct room room_under(struct memory_controller *controller, uint32_t process_id)
+{
+	struct room room;
+
+	assert_int_equal(memory_controller_manager(controller, &room.manager), 0);
+	assert_int_equal(chunked_buffer_open(&room.buffer, process_id), 0);
 	chunked_buffer_set_manager(room.buffer, room.manager);
 	return room;
 }
@@ -44,7 +82,7 @@ static inline uint8_t pattern(uint64_t seed, size_t n)
 static inline int put_seeded(struct chunked_buffer *buffer, uint64_t seed, size_t payload,
 			     uint64_t *index)
 {
-	uint8_t bytes[1024];
+	static uint8_t bytes[1 << 17];
 	size_t n;
 
 	assert_true(payload <= sizeof(bytes));
@@ -68,7 +106,7 @@ static inline size_t view_size(const struct block_view *block)
 
 static inline void assert_block(const struct block_view *block, uint64_t seed, size_t payload)
 {
-	uint8_t copy[1024];
+	static uint8_t copy[1 << 17];
 	const uint8_t *bytes;
 	size_t n;
 
@@ -89,6 +127,19 @@ static inline void assert_state(const struct chunked_buffer *buffer,
 	assert_int_equal(state.cleared, wanted.cleared);
 	assert_int_equal(state.failed_bytes, wanted.failed_bytes);
 	assert_int_equal(state.failed, wanted.failed);
+}
+
+/* The first block at or after `index`; nothing is compressed, so that the view stays valid. */
+static inline int read_at(const struct chunked_buffer *buffer, uint64_t index,
+			  struct block_view *block)
+{
+	struct chunk_walk walk;
+	int err;
+
+	chunked_buffer_walk(buffer, &walk);
+	err = chunked_buffer_read_at(&walk, index, block);
+	chunk_walk_end(&walk);
+	return err;
 }
 
 static inline int count_block(void *context, const struct block_view *block)

@@ -11,21 +11,19 @@
 
 #include <errno.h>
 
-#include "buffer/chunk_manager.h"
 #include "buffer/entry_cache.h"
+#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
 #include "capture/records.h"
 #include "target/object.h"
 #include "target/process.h"
-
-#define CHUNK_BYTES (64 * 1024)
 
 /* ---- the room around the records ------------------------------------------------------------------- */
 
 struct world {
 	struct processes *processes;
 	struct objects *objects;
-	struct chunk_manager *chunks;
+	struct memory_controller *memory;
 	struct entry_cache *cache;
 	struct records *records;
 };
@@ -41,7 +39,7 @@ static inline void close_world(void)
 		profile_buffer_close(processes_at(world.processes, i)->buffer);
 	processes_close(world.processes);
 	objects_close(world.objects);
-	chunk_manager_close(world.chunks);
+	memory_controller_close(world.memory);
 	entry_cache_close(world.cache);
 	world = (struct world){0};
 }
@@ -53,14 +51,15 @@ static inline int open_world(bool all)
 	if (!err)
 		err = objects_open(&world.objects, 0);
 	if (!err)
-		err = chunk_manager_open(&world.chunks, 1 << 20, CHUNK_BYTES);
+		err = memory_controller_open(
+			&world.memory, &(struct memory_controller_config){.max_bytes = 1 << 20});
 	if (!err)
 		err = entry_cache_open(&world.cache, 1 << 16);
 	if (!err)
 		err = records_open(&world.records,
 				   &(struct records_config){.processes = world.processes,
 							    .objects = world.objects,
-							    .chunks = world.chunks,
+							    .memory = world.memory,
 							    .cache = world.cache,
 							    .period_ns = 1000000,
 							    .all = all});

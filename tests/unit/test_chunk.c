@@ -5,32 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "alloc.h"
 #include "buffer/chunk.h"
-
-/* Whether `misuse` ends the process by an assertion. */
-static void assert_dies(void (*misuse)(struct chunk *chunk), struct chunk *chunk)
-{
-	int status;
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (!pid) {
-		setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-		close(STDERR_FILENO);
-		misuse(chunk);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFSIGNALED(status));
-	assert_int_equal(WTERMSIG(status), SIGABRT);
-}
+#include "dies.h"
 
 static struct chunk *chunk_in_use(uint32_t bytes, uint32_t tail)
 {
@@ -55,8 +34,8 @@ static void header_has_no_padding(void **state)
 			sizeof(header->offset_past_last_block) + sizeof(header->start_ns) +
 			sizeof(header->done_ns) + sizeof(header->buffer_bytes) +
 			sizeof(header->block_count) + sizeof(header->range_start) +
-			sizeof(header->process_id) + sizeof(header->state) + sizeof(header->flags) +
-			sizeof(header->stored_bytes);
+			sizeof(header->process_id) + sizeof(header->state) +
+			sizeof(header->stored_bytes) + sizeof(header->flags);
 
 	assert_int_equal(sizeof(struct chunk_header), fields);
 }
@@ -71,6 +50,8 @@ static void a_new_chunk_is_empty_and_large_enough(void **state)
 		assert_non_null(chunk);
 		assert_true(chunk->header.buffer_bytes >= (min ? min : 1));
 		assert_int_equal(chunk_remaining(chunk), chunk->header.buffer_bytes);
+		assert_int_equal(chunk->header.stored_bytes, chunk->header.buffer_bytes);
+		assert_false(chunk_is_compressed(chunk));
 		assert_int_equal(chunk->header.state, CHUNK_CREATED);
 		assert_int_equal(chunk->header.offset_first_block, 0);
 		assert_int_equal(chunk->header.offset_past_last_block, 0);
@@ -79,7 +60,6 @@ static void a_new_chunk_is_empty_and_large_enough(void **state)
 		assert_int_equal(chunk->header.range_start, 0);
 		assert_int_equal(chunk->header.start_ns, 0);
 		assert_int_equal(chunk->header.done_ns, 0);
-		assert_null(chunk->owner);
 		assert_null(chunk->next);
 		assert_ptr_equal(chunk_last(chunk), chunk);
 		chunk_destroy(chunk);
@@ -194,35 +174,55 @@ static void a_created_chunk_may_be_recycled(void **state)
 	chunk_destroy(NULL);
 }
 
-static void reserve_a_block(struct chunk *chunk)
+static void reserve_a_block(void *chunk)
 {
 	uint64_t index;
 
 	chunk_reserve_block(chunk, 1, &index);
 }
 
-static void reserve_no_bytes(struct chunk *chunk)
+static void reserve_no_bytes(void *chunk)
 {
 	uint64_t index;
 
 	chunk_reserve_block(chunk, 0, &index);
 }
 
-static void reserve_a_tail(struct chunk *chunk)
+static void reserve_a_tail(void *chunk)
 {
 	chunk_reserve_initial_tail(chunk, 0);
 }
 
-static void reserve_a_long_tail(struct chunk *chunk)
+static void reserve_a_long_tail(void *chunk)
 {
 	chunk_reserve_initial_tail(chunk, 101);
+}
+
+static void mark_done(void *chunk)
+{
+	chunk_mark_done(chunk);
+}
+
+static void mark_recycled(void *chunk)
+{
+	chunk_mark_recycled(chunk);
+}
+
+static void destroy(void *chunk)
+{
+	chunk_destroy(chunk);
+}
+
+static void shrink(void *chunk)
+{
+	chunk_shrink(chunk);
 }
 
 static void illegal_transitions_are_asserted(void **state)
 {
 	struct chunk *chunk = chunk_create(100);
 
-	assert_dies(chunk_mark_done, chunk);
+	assert_dies(mark_done, chunk);
 	assert_dies(reserve_a_block, chunk);
 	assert_dies(reserve_a_long_tail, chunk);
 	chunk_reserve_initial_tail(chunk, 0);
@@ -230,15 +230,65 @@ static void illegal_transitions_are_asserted(void **state)
 	chunk->header.range_start = 1;
 	assert_dies(reserve_no_bytes, chunk);
 	assert_dies(reserve_a_tail, chunk);
-	assert_dies(chunk_mark_recycled, chunk);
-	assert_dies(chunk_destroy, chunk);
+	assert_dies(mark_recycled, chunk);
+	assert_dies(destroy, chunk);
+	assert_dies(shrink, chunk);
 	chunk_mark_done(chunk);
 	assert_dies(reserve_a_block, chunk);
 	assert_dies(reserve_a_tail, chunk);
-	assert_dies(chunk_mark_done, chunk);
+	assert_dies(mark_done, chunk);
+	chunk->header.flags = CHUNK_COMPRESSED;
+	assert_dies(mark_recycled, chunk);
+	assert_dies(shrink, chunk);
+	chunk->header.flags = 0;
 	chunk_mark_recycled(chunk);
 	assert_dies(reserve_a_block, chunk);
-	assert_dies(chunk_mark_done, chunk);
+	assert_dies(mark_done, chunk);
+	chunk_destroy(chunk);
+}
+
+static void a_shrunk_chunk_ends_where_its_last_block_does(void **state)
+{
+	struct chunk *chunk = chunk_in_use(100000, 10);
+	uint64_t index;
+	size_t n;
+
+	for (n = 0; n < 20; n++)
+		*chunk_reserve_block(chunk, 1, &index).bytes = (uint8_t)n;
+	chunk_mark_done(chunk);
+	chunk = chunk_shrink(chunk);
+	assert_int_equal(chunk->header.buffer_bytes, 30);
+	assert_int_equal(chunk->header.stored_bytes, 30);
+	assert_int_equal(chunk->header.offset_past_last_block, 30);
+	assert_int_equal(chunk->header.block_count, 20);
+	assert_int_equal(chunk_range_end(chunk), 1031);
+	assert_int_equal(chunk_remaining(chunk), 0);
+	for (n = 0; n < 20; n++)
+		assert_int_equal(chunk->bytes[10 + n], n);
+	chunk_destroy(chunk);
+}
+
+static void a_chunk_that_cannot_be_shrunk_stays_as_it_is(void **state)
+{
+	struct chunk *chunk = chunk_in_use(1000, 10);
+	struct chunk *shrunk;
+
+	chunk_mark_done(chunk);
+	alloc_fail_at(1);
+	shrunk = chunk_shrink(chunk);
+	assert_true(alloc_fail_stop());
+	assert_ptr_equal(shrunk, chunk);
+	assert_int_equal(chunk->header.buffer_bytes, 1000);
+	chunk_destroy(chunk);
+}
+
+static void an_unused_chunk_shrinks_to_one_byte(void **state)
+{
+	struct chunk *chunk = chunk_in_use(1000, 0);
+
+	chunk_mark_done(chunk);
+	chunk = chunk_shrink(chunk);
+	assert_int_equal(chunk->header.buffer_bytes, 1);
 	chunk_destroy(chunk);
 }
 
@@ -289,6 +339,9 @@ int main(void)
 		cmocka_unit_test(a_recycled_chunk_begins_anew_in_the_same_memory),
 		cmocka_unit_test(a_created_chunk_may_be_recycled),
 		cmocka_unit_test(illegal_transitions_are_asserted),
+		cmocka_unit_test(a_shrunk_chunk_ends_where_its_last_block_does),
+		cmocka_unit_test(a_chunk_that_cannot_be_shrunk_stays_as_it_is),
+		cmocka_unit_test(an_unused_chunk_shrinks_to_one_byte),
 		cmocka_unit_test(lists_are_spliced_joined_and_cut),
 		cmocka_unit_test(no_memory_means_no_chunk),
 	};

@@ -32,7 +32,7 @@ static void out_of_session_nothing_happens(void **state)
 	assert_int_equal(index, 77);
 	assert_state(buffer, untouched);
 	assert_int_equal(count_blocks(buffer), 0);
-	assert_int_equal(chunked_buffer_read_at(buffer, 0, &block), -ENOENT);
+	assert_int_equal(read_at(buffer, 0, &block), -ENOENT);
 	assert_null(chunked_buffer_take_chunks(buffer));
 	assert_false(chunked_buffer_is_current(buffer, 1));
 	chunked_buffer_clear(buffer);
@@ -82,11 +82,11 @@ static void the_first_put_has_index_one(void **state)
 	assert_int_equal(put(room.buffer, 3, 10), 1);
 	assert_state(room.buffer, (struct chunked_buffer_state){1, 12, 1, 0, 0, 0});
 	assert_int_equal(count_blocks(room.buffer), 1);
-	assert_int_equal(chunked_buffer_read_at(room.buffer, 1, &block), 0);
+	assert_int_equal(read_at(room.buffer, 1, &block), 0);
 	assert_int_equal(block.index, 1);
 	assert_int_equal(block.next_index, 0);
 	assert_block(&block, 3, 10);
-	assert_int_equal(chunked_buffer_read_at(room.buffer, 0, &block), 0);
+	assert_int_equal(read_at(room.buffer, 0, &block), 0);
 	assert_int_equal(block.index, 1);
 	assert_state(room.buffer, (struct chunked_buffer_state){1, 12, 1, 0, 0, 0});
 	room_close(&room);
@@ -100,14 +100,14 @@ static void reading_at_an_index_finds_the_first_block_not_before_it(void **state
 	struct block_view block;
 
 	assert_int_equal(second, 12);
-	assert_int_equal(chunked_buffer_read_at(room.buffer, first, &block), 0);
+	assert_int_equal(read_at(room.buffer, first, &block), 0);
 	assert_int_equal(block.next_index, second);
-	assert_int_equal(chunked_buffer_read_at(room.buffer, first + 1, &block), 0);
+	assert_int_equal(read_at(room.buffer, first + 1, &block), 0);
 	assert_int_equal(block.index, second);
 	assert_int_equal(block.next_index, 0);
 	assert_block(&block, 2, 20);
-	assert_int_equal(chunked_buffer_read_at(room.buffer, second + 1, &block), -ENOENT);
-	assert_int_equal(chunked_buffer_read_at(room.buffer, UINT64_MAX, &block), -ENOENT);
+	assert_int_equal(read_at(room.buffer, second + 1, &block), -ENOENT);
+	assert_int_equal(read_at(room.buffer, UINT64_MAX, &block), -ENOENT);
 	room_close(&room);
 }
 
@@ -209,14 +209,14 @@ static void straddle_once(size_t chunk_bytes, size_t payload, size_t room_left)
 	assert_int_equal(index, 1 + chunk_bytes - room_left);
 	assert_int_equal(next, index + leb128_size(payload) + payload);
 	assert_int_equal(count_blocks(room.buffer), count + 2);
-	assert_int_equal(chunked_buffer_read_at(room.buffer, index, &block), 0);
+	assert_int_equal(read_at(room.buffer, index, &block), 0);
 	assert_int_equal(block.index, index);
 	assert_int_equal(block.next_index, next);
 	assert_block(&block, 500, payload);
 	/* Without the chunk of its head, the tail is skipped. */
 	destroy_oldest(room.manager);
 	assert_int_equal(count_blocks(room.buffer), 1);
-	assert_int_equal(chunked_buffer_read_at(room.buffer, index, &block), 0);
+	assert_int_equal(read_at(room.buffer, index, &block), 0);
 	assert_int_equal(block.index, next);
 	assert_block(&block, 501, 3);
 	assert_state(room.buffer, (struct chunked_buffer_state){1 + chunk_bytes, next + 4,

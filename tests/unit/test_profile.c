@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "buffer/chunk_manager.h"
 #include "buffer/entry_cache.h"
+#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
 #include "geckobpf_abi.h"
 #include "gecko/output.h"
@@ -84,7 +84,7 @@ static const struct profile_facts facts = {
 };
 
 static struct processes *processes;
-static struct chunk_manager *manager;
+static struct memory_controller *memory;
 static struct entry_cache *cache;
 static struct kernel_symbols *kernel;
 static struct profile_buffer *buffers[8];
@@ -127,7 +127,7 @@ static struct thread *add_thread(uint32_t tgid, uint32_t tid, uint32_t exec_id, 
 static int open_buffer(struct process *process)
 {
 	const struct profile_buffer_config config = {
-		.chunks = manager, .cache = cache, .process_id = process->number};
+		.memory = memory, .cache = cache, .process_id = process->number};
 
 	return profile_buffer_open(&process->buffer, &config);
 }
@@ -239,7 +239,9 @@ static int setup(void **state)
 	close(fd);
 	dl_iterate_phdr(find_self, NULL);
 	if (kernel_symbols_open(&kernel, kallsyms_path) || processes_open(&processes) ||
-	    chunk_manager_open(&manager, 64 << 20, 256 << 10) || entry_cache_open(&cache, 1 << 16))
+	    memory_controller_open(&memory,
+				   &(struct memory_controller_config){.max_bytes = 64 << 20}) ||
+	    entry_cache_open(&cache, 1 << 16))
 		return -1;
 	add_root();
 	add_image();
@@ -251,7 +253,7 @@ static int teardown(void **state)
 {
 	while (buffer_count)
 		profile_buffer_close(buffers[--buffer_count]);
-	chunk_manager_close(manager);
+	memory_controller_close(memory);
 	entry_cache_close(cache);
 	processes_close(processes);
 	kernel_symbols_close(kernel);

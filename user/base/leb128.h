@@ -56,6 +56,24 @@ static inline const uint8_t *leb128_get(const uint8_t *in, const uint8_t *end, u
 	return NULL;
 }
 
+/* Reads a number of which one byte comes at a time; zero-initialised, and for each number anew. */
+struct leb128_reader {
+	uint64_t value; /* once it is complete */
+	unsigned int shift;
+	bool is_complete;
+};
+
+/* False: there was no byte missing, or the number does not fit 64 bits; nothing is changed. */
+static inline bool leb128_feed(struct leb128_reader *reader, uint8_t byte)
+{
+	if (reader->is_complete || (reader->shift == 63 && byte > 1))
+		return false;
+	reader->value |= (uint64_t)(byte & 0x7f) << reader->shift;
+	reader->shift += 7;
+	reader->is_complete = !(byte & 0x80);
+	return true;
+}
+
 static inline uint64_t zigzag(int64_t value)
 {
 	return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);

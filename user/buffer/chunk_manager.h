@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * chunk_manager.h - where all profile buffers get their chunks from, under one limit.
+ * chunk_manager.h - where a chunked buffer gets its chunks from and leaves the full ones.
  *
- *              get                 release
- *   manager ────────> unreleased ─────────────> released, ──────> destroyed: kept
- *      ^                 │   ^      reclaim     by done time      for reuse or freed
- *      └─────────────────┘   └──────────────────────┘
- *           give_back
+ *           get, fulfil              release
+ *   manager ────────────> unreleased ───────> released, by done time ──────> destroyed: kept
+ *      ^                   │      ^  reclaim   │         │                   for reuse or freed
+ *      └── give_back ──────┘      └────────────┘         └ take_released ──> the caller's
  *
- * When what is lent, what is released and the chunk asked for reach the limit together, the oldest
- * released chunk goes, whichever buffer wrote it; its owner is told first. The limit can be passed
- * only by buffers that do not release. Sizes count the chunks' bytes, not their headers nor the few
- * chunks kept for reuse.
- *
- * There are no requests for a chunk in advance: who fills a chunk is an ordinary thread and may
- * allocate, which it does once a chunk. A process that hardly runs thus holds one chunk, not two.
- * One thread at a time, no locks.
+ * Two kinds: with a limit (chunk_manager_limit.h), which makes and destroys chunks, and the one of
+ * a single chunk (chunk_manager_single.h), which does not. A manager serves one buffer. Sizes are
+ * stored bytes without headers; chunks kept for reuse do not count. One thread uses a manager; what
+ * it shares with a compressor is locked inside (chunk_domain.h).
  */
 #ifndef GECKOBPF_BUFFER_CHUNK_MANAGER_H
 #define GECKOBPF_BUFFER_CHUNK_MANAGER_H
@@ -24,7 +19,24 @@
 
 struct chunk;
 struct chunk_manager;
-struct chunk_owner;
+
+/* Who waits for a chunk; called with NULL if there is none. */
+struct chunk_receiver {
+	void (*on_chunk)(void *context, struct chunk *chunk);
+	void *context;
+};
+
+/* Told before a released chunk's contents go for good; must not call the manager. */
+struct chunk_witness {
+	void (*on_destroy)(void *context, const struct chunk *chunk);
+	void *context;
+};
+
+/* Writes the first offset_past_last_block bytes that a compressed chunk stands for. */
+struct chunk_expander {
+	int (*expand)(void *context, const struct chunk *compressed, uint8_t *out);
+	void *context;
+};
 
 struct chunk_manager_stats {
 	uint64_t unreleased_bytes; /* lent out */
@@ -32,47 +44,139 @@ struct chunk_manager_stats {
 	uint64_t made; /* chunks allocated */
 	uint64_t recycled; /* chunks lent again */
 	uint64_t destroyed; /* released chunks whose contents were given up */
+	uint64_t compressed; /* released chunks that were replaced by a compressed one */
+	uint64_t oldest_ns; /* when the oldest chunk, released or lent, was begun; 0: none */
 };
 
-/* 0, -EINVAL: chunk_min_bytes is 0; -ENOMEM. */
-int chunk_manager_open(struct chunk_manager **out, uint64_t max_total_bytes,
-		       uint32_t chunk_min_bytes);
+struct chunk_manager_ops {
+	void (*close)(struct chunk_manager *manager);
+	int (*get)(struct chunk_manager *manager, uint32_t min_bytes, struct chunk **out);
+	void (*request)(struct chunk_manager *manager, const struct chunk_receiver *receiver);
+	void (*fulfil)(struct chunk_manager *manager);
+	void (*release)(struct chunk_manager *manager, struct chunk *chunk);
+	struct chunk *(*shrink)(struct chunk_manager *manager, struct chunk *chunk);
+	void (*give_back)(struct chunk_manager *manager, struct chunk *chunks);
+	struct chunk *(*reclaim)(struct chunk_manager *manager);
+	struct chunk *(*take_released)(struct chunk_manager *manager);
+	void (*forget)(struct chunk_manager *manager);
+	const struct chunk *(*peek)(const struct chunk_manager *manager);
+	void (*destroy_at_or_before)(struct chunk_manager *manager, uint64_t done_ns);
+	struct chunk_manager_stats (*get_stats)(const struct chunk_manager *manager);
+};
+
+/* What every kind begins with. */
+struct chunk_manager {
+	const struct chunk_manager_ops *ops;
+	uint64_t max_bytes; /* the limit; UINT64_MAX: none of its own */
+	uint32_t max_block_bytes; /* no larger block fits, whatever the fill level */
+	struct chunk_witness witness;
+	const struct chunk_expander *expander; /* borrowed; NULL: nothing is compressed */
+};
+
+/* No chunk is lent any more. The released ones go, nobody is told. NULL is fine. */
+static inline void chunk_manager_close(struct chunk_manager *manager)
+{
+	if (manager)
+		manager->ops->close(manager);
+}
+
+/* At most one; {0}: nobody. */
+static inline void chunk_manager_set_witness(struct chunk_manager *manager,
+					     struct chunk_witness witness)
+{
+	manager->witness = witness;
+}
+
 /*
- * Frees the released chunks, without telling their owners. No chunk is lent any more. NULL is fine.
+ * Lends an empty, unlinked chunk of at least `min_bytes`. 0; -ENOMEM; -ENOSPC: the single chunk is
+ * lent already, or too small.
  */
-void chunk_manager_close(struct chunk_manager *manager);
+static inline int chunk_manager_get(struct chunk_manager *manager, uint32_t min_bytes,
+				    struct chunk **out)
+{
+	return manager->ops->get(manager, min_bytes, out);
+}
 
-uint64_t chunk_manager_max_bytes(const struct chunk_manager *manager);
-/* No chunk is smaller than this. */
-uint32_t chunk_manager_chunk_bytes(const struct chunk_manager *manager);
+/*
+ * Asks for a chunk, which the next fulfil lends, never this call; ignored while a request is
+ * pending. (The single manager answers at once.) NULL takes the request back.
+ */
+static inline void chunk_manager_request(struct chunk_manager *manager,
+					 const struct chunk_receiver *receiver)
+{
+	manager->ops->request(manager, receiver);
+}
 
-/* Lends an empty chunk, created or recycled. 0 or -ENOMEM. */
-int chunk_manager_get(struct chunk_manager *manager, struct chunk **out);
+/* Serves the request, if there is one; the receiver may get and request. */
+static inline void chunk_manager_fulfil(struct chunk_manager *manager)
+{
+	manager->ops->fulfil(manager);
+}
 
 /* Takes one chunk that is done; it stays readable until its room is needed. NULL is fine. */
-void chunk_manager_release(struct chunk_manager *manager, struct chunk *chunk);
+static inline void chunk_manager_release(struct chunk_manager *manager, struct chunk *chunk)
+{
+	if (chunk)
+		manager->ops->release(manager, chunk);
+}
 
-/* Takes a list of lent chunks, done or unused, whose contents nobody wants. NULL is fine. */
-void chunk_manager_give_back(struct chunk_manager *manager, struct chunk *chunks);
+/* chunk_shrink() of a lent chunk that is done. */
+static inline struct chunk *chunk_manager_shrink(struct chunk_manager *manager, struct chunk *chunk)
+{
+	return manager->ops->shrink(manager, chunk);
+}
 
 /*
- * Lends the owner's released chunks to it again, oldest first; contents stay. NULL: there were
- * none.
+ * Takes a list of lent chunks, created, done or recycled, whose contents nobody wants. NULL is
+ * fine.
  */
-struct chunk *chunk_manager_reclaim(struct chunk_manager *manager, const struct chunk_owner *owner);
+static inline void chunk_manager_give_back(struct chunk_manager *manager, struct chunk *chunks)
+{
+	if (chunks)
+		manager->ops->give_back(manager, chunks);
+}
 
-/* A list of lent chunks is the caller's now, for ever: no longer counted. NULL is fine. */
-void chunk_manager_forget(struct chunk_manager *manager, const struct chunk *chunks);
+/*
+ * Lends the released chunks again, oldest first; contents stay. NULL: there were none. Waits for
+ * one that is being compressed.
+ */
+static inline struct chunk *chunk_manager_reclaim(struct chunk_manager *manager)
+{
+	return manager->ops->reclaim(manager);
+}
 
-/* Gives up released chunks that were done at `done_ns` or before. */
-void chunk_manager_destroy_at_or_before(struct chunk_manager *manager, uint64_t done_ns);
+/* The same, but they are the caller's for ever: no longer counted. */
+static inline struct chunk *chunk_manager_take_released(struct chunk_manager *manager)
+{
+	return manager->ops->take_released(manager);
+}
+
+/* All lent chunks are their users' for ever: no longer counted. */
+static inline void chunk_manager_forget(struct chunk_manager *manager)
+{
+	manager->ops->forget(manager);
+}
 
 /*
  * The oldest released chunk, the others follow it; NULL: none. Valid until the manager is next
- * used.
+ * used, or a chunk comes back from the compressor.
  */
-const struct chunk *chunk_manager_peek(const struct chunk_manager *manager);
+static inline const struct chunk *chunk_manager_peek(const struct chunk_manager *manager)
+{
+	return manager->ops->peek(manager);
+}
 
-struct chunk_manager_stats chunk_manager_get_stats(const struct chunk_manager *manager);
+/* Gives up released chunks that were done at `done_ns` or before. */
+static inline void chunk_manager_destroy_at_or_before(struct chunk_manager *manager,
+						      uint64_t done_ns)
+{
+	manager->ops->destroy_at_or_before(manager, done_ns);
+}
+
+static inline struct chunk_manager_stats
+chunk_manager_get_stats(const struct chunk_manager *manager)
+{
+	return manager->ops->get_stats(manager);
+}
 
 #endif

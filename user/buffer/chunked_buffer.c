@@ -10,20 +10,96 @@
 #include "base/leb128.h"
 #include "buffer/chunk.h"
 #include "buffer/chunk_manager.h"
-
-struct chunked_buffer {
-	struct chunk_manager *manager; /* NULL: out of session */
-	struct chunk *current; /* has room for at least one byte; NULL: the next put begins one */
-	struct chunk *spare; /* lent and unused: what clear() left */
-	uint64_t next_chunk_start; /* index at which the next chunk begins */
-	uint32_t process_id;
-	struct chunk_owner owner;
-	struct chunked_buffer_state state;
-};
+#include "buffer/chunked_state.h"
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
+}
+
+/* ---- chunks ------------------------------------------------------------------ */
+
+/*
+ * The current chunk, with room for at least one byte, or NULL. Up to the middle there is nothing to
+ * think of when a block is put; there the next chunk has to be asked for.
+ */
+static void set_current(struct chunked_buffer *buffer, struct chunk *chunk)
+{
+	buffer->current = chunk;
+	buffer->easy_end = chunk ? chunk->header.buffer_bytes / 2 : 0;
+}
+
+static void on_next_chunk(void *context, struct chunk *chunk)
+{
+	struct chunked_buffer *buffer = context;
+
+	buffer->is_requested = false;
+	if (chunk)
+		buffer->next = chunk_join(buffer->next, chunk);
+}
+
+/* Once a chunk. After that only the block that fills it is of interest. */
+static void ask_for_next(struct chunked_buffer *buffer)
+{
+	const struct chunk_receiver receiver = {on_next_chunk, buffer};
+
+	buffer->easy_end = buffer->current->header.buffer_bytes - 1;
+	if (buffer->next || buffer->is_requested)
+		return;
+	buffer->is_requested = true;
+	chunk_manager_request(buffer->manager, &receiver);
+}
+
+/* Gives back what was fetched in advance, and asks no more. */
+static void drop_next(struct chunked_buffer *buffer)
+{
+	if (buffer->is_requested)
+		chunk_manager_request(buffer->manager, NULL);
+	buffer->is_requested = false;
+	chunk_manager_give_back(buffer->manager, buffer->next);
+	buffer->next = NULL;
+}
+
+static struct chunk *take_next(struct chunked_buffer *buffer, uint32_t min_bytes)
+{
+	struct chunk **link = &buffer->next, *chunk;
+
+	while (*link && (*link)->header.buffer_bytes < min_bytes)
+		link = &(*link)->next;
+	chunk = *link;
+	if (chunk)
+		*link = chunk_release_next(chunk);
+	return chunk;
+}
+
+static int fetch_chunk(struct chunked_buffer *buffer, uint32_t min_bytes, struct chunk **out)
+{
+	if (!buffer->next && buffer->is_requested) {
+		chunk_manager_fulfil(buffer->manager);
+		if (!buffer->next)
+			return -ENOMEM;
+	}
+	*out = take_next(buffer, min_bytes);
+	return *out ? 0 : chunk_manager_get(buffer->manager, min_bytes, out);
+}
+
+static struct chunk_span begin_chunk(struct chunked_buffer *buffer, struct chunk *chunk,
+				     uint32_t tail)
+{
+	struct chunk_span span = chunk_reserve_initial_tail(chunk, tail);
+
+	chunk->header.range_start = buffer->next_chunk_start;
+	chunk->header.process_id = buffer->process_id;
+	buffer->next_chunk_start = chunk_range_end(chunk);
+	return span;
+}
+
+/* The current chunk, full or not, makes way for `next`, which may be NULL. */
+static void advance(struct chunked_buffer *buffer, struct chunk *next)
+{
+	chunk_mark_done(buffer->current);
+	chunk_manager_release(buffer->manager, buffer->current);
+	set_current(buffer, next);
 }
 
 /* ---- life -------------------------------------------------------------------- */
@@ -47,21 +123,20 @@ int chunked_buffer_open(struct chunked_buffer **out, uint32_t process_id)
 		return -ENOMEM;
 	buffer->next_chunk_start = 1;
 	buffer->process_id = process_id;
-	buffer->owner = (struct chunk_owner){on_chunk_destroy, buffer};
 	buffer->state = (struct chunked_buffer_state){.range_start = 1, .range_end = 1};
 	*out = buffer;
 	return 0;
 }
 
-/* All chunks with blocks, oldest first, done and lent; the buffer has no current one then. */
-static struct chunk *detach_chunks(struct chunked_buffer *buffer)
+/* The current chunk, done, which is the buffer's no more; NULL: there was none. */
+static struct chunk *detach_current(struct chunked_buffer *buffer)
 {
 	struct chunk *current = buffer->current;
 
-	buffer->current = NULL;
+	set_current(buffer, NULL);
 	if (current)
 		chunk_mark_done(current);
-	return chunk_join(chunk_manager_reclaim(buffer->manager, &buffer->owner), current);
+	return current;
 }
 
 static void empty_state(struct chunked_buffer *buffer, uint64_t at)
@@ -71,11 +146,16 @@ static void empty_state(struct chunked_buffer *buffer, uint64_t at)
 
 static void end_session(struct chunked_buffer *buffer)
 {
-	if (!buffer->manager)
+	struct chunk_manager *manager = buffer->manager;
+
+	if (!manager)
 		return;
-	chunk_manager_give_back(buffer->manager, detach_chunks(buffer));
-	chunk_manager_give_back(buffer->manager, buffer->spare);
-	buffer->spare = NULL;
+	chunk_manager_set_witness(manager, (struct chunk_witness){0});
+	drop_next(buffer);
+	chunk_manager_give_back(manager, detach_current(buffer));
+	/* A single chunk stays released after that. */
+	chunk_manager_destroy_at_or_before(manager, UINT64_MAX);
+	chunk_manager_give_back(manager, chunk_manager_reclaim(manager));
 	buffer->manager = NULL;
 	empty_state(buffer, buffer->state.range_end);
 	buffer->next_chunk_start = buffer->state.range_end;
@@ -93,6 +173,24 @@ void chunked_buffer_set_manager(struct chunked_buffer *buffer, struct chunk_mana
 {
 	end_session(buffer);
 	buffer->manager = manager;
+	if (manager)
+		chunk_manager_set_witness(manager,
+					  (struct chunk_witness){on_chunk_destroy, buffer});
+}
+
+void chunked_buffer_finish(struct chunked_buffer *buffer)
+{
+	struct chunk *last;
+
+	if (!buffer->manager)
+		return;
+	drop_next(buffer);
+	last = detach_current(buffer);
+	if (!last)
+		return;
+	last = chunk_manager_shrink(buffer->manager, last);
+	buffer->next_chunk_start = chunk_range_end(last);
+	chunk_manager_release(buffer->manager, last);
 }
 
 /* ---- writing ----------------------------------------------------------------- */
@@ -115,37 +213,6 @@ void block_room_write(struct block_room *room, const void *data, size_t size)
 	}
 }
 
-static int fetch_chunk(struct chunked_buffer *buffer, struct chunk **out)
-{
-	struct chunk *chunk = buffer->spare;
-
-	if (!chunk)
-		return chunk_manager_get(buffer->manager, out);
-	buffer->spare = chunk_release_next(chunk);
-	*out = chunk;
-	return 0;
-}
-
-static struct chunk_span begin_chunk(struct chunked_buffer *buffer, struct chunk *chunk,
-				     uint32_t tail)
-{
-	struct chunk_span span = chunk_reserve_initial_tail(chunk, tail);
-
-	chunk->owner = &buffer->owner;
-	chunk->header.range_start = buffer->next_chunk_start;
-	chunk->header.process_id = buffer->process_id;
-	buffer->next_chunk_start = chunk_range_end(chunk);
-	return span;
-}
-
-/* The current chunk, full or not, makes way for `next`, which may be NULL. */
-static void advance(struct chunked_buffer *buffer, struct chunk *next)
-{
-	chunk_mark_done(buffer->current);
-	chunk_manager_release(buffer->manager, buffer->current);
-	buffer->current = next;
-}
-
 static int refuse(struct chunked_buffer *buffer, size_t block_bytes, int err)
 {
 	buffer->state.failed++;
@@ -153,22 +220,33 @@ static int refuse(struct chunked_buffer *buffer, size_t block_bytes, int err)
 	return err;
 }
 
-/* Makes sure of a current chunk and, where the block does not fit into it, of the one after it. */
-static int prepare(struct chunked_buffer *buffer, size_t block_bytes, struct chunk **next)
+int chunked_buffer_begin_current(struct chunked_buffer *buffer, uint32_t min_bytes, uint64_t index)
 {
-	int err;
+	struct chunk *chunk;
+	int err = fetch_chunk(buffer, min_bytes, &chunk);
 
-	if (block_bytes > chunk_manager_chunk_bytes(buffer->manager))
-		return -E2BIG;
-	if (!buffer->current) {
-		err = fetch_chunk(buffer, &buffer->current);
-		if (err)
-			return err;
-		begin_chunk(buffer, buffer->current, 0);
-	}
-	if (block_bytes <= chunk_remaining(buffer->current))
+	if (err)
+		return err;
+	buffer->next_chunk_start = index;
+	begin_chunk(buffer, chunk, 0);
+	set_current(buffer, chunk);
+	return 0;
+}
+
+/* Makes sure of a current chunk and, where the block does not fit into it, of the one after it. */
+static int prepare(struct chunked_buffer *buffer, uint32_t block_bytes, struct chunk **next)
+{
+	uint32_t remaining;
+	int err = 0;
+
+	if (!buffer->current)
+		err = chunked_buffer_begin_current(buffer, block_bytes, buffer->next_chunk_start);
+	if (err)
+		return err;
+	remaining = chunk_remaining(buffer->current);
+	if (block_bytes <= remaining)
 		return 0;
-	err = fetch_chunk(buffer, next);
+	err = fetch_chunk(buffer, block_bytes - remaining, next);
 	/* What is left here is then lost: no smaller block is put where this one was refused. */
 	if (err)
 		advance(buffer, NULL);
@@ -193,6 +271,16 @@ static struct block_room reserve(struct chunked_buffer *buffer, uint32_t block_b
 	};
 }
 
+void chunked_buffer_settle(struct chunked_buffer *buffer)
+{
+	struct chunk *current = buffer->current;
+
+	if (!chunk_remaining(current))
+		advance(buffer, NULL);
+	else if (current->header.offset_past_last_block > buffer->easy_end)
+		ask_for_next(buffer);
+}
+
 int chunked_buffer_reserve_and_put(struct chunked_buffer *buffer, size_t payload_bytes,
 				   void (*write)(void *context, struct block_room *room),
 				   void *context, uint64_t *index)
@@ -208,15 +296,18 @@ int chunked_buffer_reserve_and_put(struct chunked_buffer *buffer, size_t payload
 	assert(payload_bytes > 0);
 	if (!buffer->manager)
 		return -ENOTCONN;
-	err = prepare(buffer, block_bytes, &next);
+	if (block_bytes > buffer->manager->max_block_bytes)
+		return refuse(buffer, block_bytes, -E2BIG);
+	err = prepare(buffer, (uint32_t)block_bytes, &next);
 	if (err)
 		return refuse(buffer, block_bytes, err);
 	room = reserve(buffer, (uint32_t)block_bytes, next, &at);
 	block_room_write(&room, prefix, prefix_bytes);
 	write(context, &room);
 	assert(room.head_bytes == 0 && room.tail_bytes == 0);
-	if (buffer->current->header.state == CHUNK_FULL)
+	if (next)
 		advance(buffer, next);
+	chunked_buffer_settle(buffer);
 	if (index)
 		*index = at;
 	return 0;
@@ -234,12 +325,55 @@ static void write_plain(void *context, struct block_room *room)
 	block_room_write(room, payload->bytes, payload->size);
 }
 
-int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes,
-		       uint64_t *index)
+static int put_slowly(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes,
+		      uint64_t *index)
 {
 	struct plain_payload plain = {payload, payload_bytes};
 
 	return chunked_buffer_reserve_and_put(buffer, payload_bytes, write_plain, &plain, index);
+}
+
+int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes,
+		       uint64_t *index)
+{
+	struct chunk *chunk = buffer->current;
+	uint32_t offset, end;
+
+	if (payload_bytes - 1 >= 0x7f || !chunk)
+		return put_slowly(buffer, payload, payload_bytes, index);
+	offset = chunk->header.offset_past_last_block;
+	end = offset + 1 + (uint32_t)payload_bytes;
+	if (end > buffer->easy_end)
+		return put_slowly(buffer, payload, payload_bytes, index);
+	chunk->bytes[offset] = (uint8_t)payload_bytes;
+	memcpy(chunk->bytes + offset + 1, payload, payload_bytes);
+	chunk->header.offset_past_last_block = end;
+	chunk->header.block_count++;
+	buffer->state.pushed++;
+	buffer->state.range_end = chunk->header.range_start + end;
+	if (index)
+		*index = chunk->header.range_start + offset;
+	return 0;
+}
+
+static void write_view(void *context, struct block_room *room)
+{
+	const struct block_view *const *view = context;
+
+	block_room_write(room, (*view)->head, (*view)->head_bytes);
+	block_room_write(room, (*view)->tail, (*view)->tail_bytes);
+}
+
+static int put_view(void *context, const struct block_view *block)
+{
+	size_t size = block->head_bytes + block->tail_bytes;
+
+	return chunked_buffer_reserve_and_put(context, size, write_view, &block, NULL);
+}
+
+int chunked_buffer_append(struct chunked_buffer *buffer, const struct chunked_buffer *from)
+{
+	return chunked_buffer_each(from, put_view, buffer);
 }
 
 bool chunked_buffer_starts_chunk(const struct chunked_buffer *buffer)
@@ -249,215 +383,61 @@ bool chunked_buffer_starts_chunk(const struct chunked_buffer *buffer)
 
 /* ---- reading ----------------------------------------------------------------- */
 
-/*
- * `chunk` or the first of this buffer after it in the manager's list; then the current one; then
- * NULL.
- */
-static const struct chunk *own_or_current(const struct chunked_buffer *buffer,
-					  const struct chunk *chunk)
+void chunked_buffer_walk(const struct chunked_buffer *buffer, struct chunk_walk *walk)
 {
-	while (chunk && chunk->owner != &buffer->owner)
-		chunk = chunk->next;
-	return chunk ? chunk : buffer->current;
-}
+	const struct chunk_manager *manager = buffer->manager;
 
-static const struct chunk *first_chunk(const struct chunked_buffer *buffer)
-{
-	if (!buffer->manager)
-		return NULL;
-	return own_or_current(buffer, chunk_manager_peek(buffer->manager));
-}
-
-/* The chunk that continues `chunk`; NULL: none, or something is missing in between. */
-static const struct chunk *chunk_after(const struct chunked_buffer *buffer,
-				       const struct chunk *chunk)
-{
-	const struct chunk *next;
-
-	if (chunk == buffer->current)
-		return NULL;
-	next = own_or_current(buffer, chunk->next);
-	if (!next || next->header.range_start != chunk_range_end(chunk))
-		return NULL;
-	return next;
-}
-
-/* A place in the stream. `limit` is where this chunk's part of what is being read must end. */
-struct cursor {
-	const struct chunked_buffer *buffer;
-	const struct chunk *chunk; /* NULL: past the end */
-	uint32_t offset, limit;
-};
-
-static void cursor_enter(struct cursor *cursor, const struct chunk *chunk)
-{
-	cursor->chunk = chunk && chunk->header.range_start ? chunk : NULL;
-	if (!cursor->chunk)
-		return;
-	cursor->offset = chunk->header.offset_first_block;
-	cursor->limit = chunk->header.offset_past_last_block;
-}
-
-/* From the end of a chunk's blocks, full or not, to the first block of a later chunk. */
-static void cursor_settle(struct cursor *cursor)
-{
-	while (cursor->chunk && cursor->offset >= cursor->limit)
-		cursor_enter(cursor, chunk_after(cursor->buffer, cursor->chunk));
-}
-
-static uint64_t cursor_index(const struct cursor *cursor)
-{
-	return cursor->chunk ? cursor->chunk->header.range_start + cursor->offset : 0;
-}
-
-/* Within a block: from the end of a full chunk into the initial tail of the next. */
-static bool cursor_cross(struct cursor *cursor)
-{
-	const struct chunk *chunk = cursor->chunk, *next;
-
-	if (cursor->offset != chunk->header.buffer_bytes)
-		return false;
-	next = chunk_after(cursor->buffer, chunk);
-	if (!next)
-		return false;
-	cursor->chunk = next;
-	cursor->offset = 0;
-	cursor->limit = next->header.offset_first_block;
-	return true;
-}
-
-static bool cursor_read_size(struct cursor *cursor, uint32_t *size)
-{
-	uint8_t bytes[LEB128_MAX_BYTES_U32];
-	uint64_t value;
-	size_t n;
-
-	for (n = 0; n < sizeof(bytes); n++) {
-		if (cursor->offset == cursor->limit && !cursor_cross(cursor))
-			return false;
-		if (cursor->offset >= cursor->limit)
-			return false;
-		bytes[n] = cursor->chunk->bytes[cursor->offset++];
-		if (!(bytes[n] & 0x80))
-			break;
-	}
-	if (n == sizeof(bytes) || !leb128_get(bytes, bytes + n + 1, &value))
-		return false;
-	*size = (uint32_t)value;
-	return value != 0 && value <= cursor->chunk->header.buffer_bytes;
-}
-
-static const uint8_t *cursor_take(struct cursor *cursor, size_t size)
-{
-	const uint8_t *bytes = cursor->chunk->bytes + cursor->offset;
-
-	cursor->offset += (uint32_t)size;
-	return bytes;
-}
-
-/* The payload at the cursor: all here, or as much as there is and the rest in the next chunk. */
-static bool cursor_read_payload(struct cursor *cursor, size_t size, struct block_view *block)
-{
-	size_t here;
-
-	if (cursor->offset == cursor->limit && !cursor_cross(cursor))
-		return false;
-	here = cursor->limit - cursor->offset;
-	block->head_bytes = size < here ? size : here;
-	block->head = cursor_take(cursor, block->head_bytes);
-	block->tail_bytes = size - block->head_bytes;
-	block->tail = NULL;
-	if (!block->tail_bytes)
-		return true;
-	if (!cursor_cross(cursor) || block->tail_bytes > cursor->limit)
-		return false;
-	block->tail = cursor_take(cursor, block->tail_bytes);
-	return true;
-}
-
-/*
- * Reads the block at the cursor and moves to the next one. False: there is none, or it makes no
- * sense.
- */
-static bool cursor_read(struct cursor *cursor, struct block_view *block)
-{
-	const struct chunk *first;
-	uint32_t size;
-
-	cursor_settle(cursor);
-	first = cursor->chunk;
-	if (!first)
-		return false;
-	block->index = cursor_index(cursor);
-	if (!cursor_read_size(cursor, &size) || !cursor_read_payload(cursor, size, block))
-		return false;
-	if (cursor->chunk != first) {
-		if (cursor->offset != cursor->limit)
-			return false;
-		cursor_enter(cursor, cursor->chunk);
-	}
-	cursor_settle(cursor);
-	block->next_index = cursor_index(cursor);
-	return true;
-}
-
-static struct cursor cursor_begin(const struct chunked_buffer *buffer)
-{
-	struct cursor cursor = {.buffer = buffer};
-
-	cursor_enter(&cursor, first_chunk(buffer));
-	return cursor;
-}
-
-const uint8_t *block_view_bytes(const struct block_view *block, uint8_t *copy)
-{
-	if (!block->tail_bytes)
-		return block->head;
-	memcpy(copy, block->head, block->head_bytes);
-	memcpy(copy + block->head_bytes, block->tail, block->tail_bytes);
-	return copy;
+	chunk_walk_begin(walk, manager ? chunk_manager_peek(manager) : NULL, buffer->current,
+			 manager ? manager->expander : NULL);
 }
 
 int chunked_buffer_each(const struct chunked_buffer *buffer,
 			int (*visit)(void *context, const struct block_view *block), void *context)
 {
-	struct cursor cursor = cursor_begin(buffer);
 	struct block_view block;
+	struct chunk_walk walk;
+	int result;
 
-	while (cursor_read(&cursor, &block)) {
-		int result = visit(context, &block);
-
+	chunked_buffer_walk(buffer, &walk);
+	for (;;) {
+		result = chunk_walk_next(&walk, &block);
+		if (result == -ENOENT) {
+			result = walk.unreadable ? -EBADMSG : 0;
+			break;
+		}
+		if (!result)
+			result = visit(context, &block);
 		if (result)
-			return result;
+			break;
 	}
+	chunk_walk_end(&walk);
+	return result;
+}
+
+int chunked_buffer_read_at(struct chunk_walk *walk, uint64_t index, struct block_view *out)
+{
+	struct block_view block;
+	int err;
+
+	chunk_walk_skip(walk, index);
+	do {
+		err = chunk_walk_next(walk, &block);
+		if (err)
+			return err;
+	} while (block.index < index);
+	*out = block;
 	return 0;
 }
 
-/* Skips chunks whose blocks all begin before `index`. */
-static void cursor_skip_chunks(struct cursor *cursor, uint64_t index)
-{
-	while (cursor->chunk && cursor->chunk != cursor->buffer->current &&
-	       chunk_range_end(cursor->chunk) <= index)
-		cursor_enter(cursor, chunk_after(cursor->buffer, cursor->chunk));
-}
-
-int chunked_buffer_read_at(const struct chunked_buffer *buffer, uint64_t index,
-			   struct block_view *out)
-{
-	struct cursor cursor = cursor_begin(buffer);
-	struct block_view block;
-
-	cursor_skip_chunks(&cursor, index);
-	while (cursor_read(&cursor, &block)) {
-		if (block.index >= index) {
-			*out = block;
-			return 0;
-		}
-	}
-	return -ENOENT;
-}
-
 /* ---- emptying ---------------------------------------------------------------- */
+
+/* All chunks with blocks, oldest first, done and lent. */
+static struct chunk *detach_chunks(struct chunked_buffer *buffer)
+{
+	struct chunk *current = detach_current(buffer);
+
+	return chunk_join(chunk_manager_reclaim(buffer->manager), current);
+}
 
 void chunked_buffer_clear(struct chunked_buffer *buffer)
 {
@@ -466,9 +446,15 @@ void chunked_buffer_clear(struct chunked_buffer *buffer)
 	if (!buffer->manager)
 		return;
 	chunks = detach_chunks(buffer);
-	for (chunk = chunks; chunk; chunk = chunk->next)
+	while ((chunk = chunks) != NULL) {
+		chunks = chunk_release_next(chunk);
+		if (chunk_is_compressed(chunk)) {
+			chunk_manager_give_back(buffer->manager, chunk);
+			continue;
+		}
 		chunk_mark_recycled(chunk);
-	buffer->spare = chunk_join(buffer->spare, chunks);
+		buffer->next = chunk_join(buffer->next, chunk);
+	}
 	empty_state(buffer, buffer->next_chunk_start);
 }
 
@@ -478,8 +464,9 @@ struct chunk *chunked_buffer_take_chunks(struct chunked_buffer *buffer)
 
 	if (!buffer->manager)
 		return NULL;
+	drop_next(buffer);
 	chunks = detach_chunks(buffer);
-	chunk_manager_forget(buffer->manager, chunks);
+	chunk_manager_forget(buffer->manager);
 	buffer->state.range_start = buffer->next_chunk_start;
 	buffer->state.range_end = buffer->next_chunk_start;
 	return chunks;

@@ -12,9 +12,13 @@
  * The index of a block is the position of its first byte. Positions are 64 bits, start at 1 and are
  * never used twice; 0 is nowhere, before everything. A chunk that could not be filled leaves a
  * hole: the next begins where it would have ended. A block has its bytes in one chunk or in two
- * neighbours, anywhere split. A chunk is fetched when the first block needs it, so a new buffer
- * costs nothing. One thread at a time, no locks; no put while a walk is on, to any buffer of the
- * same manager.
+ * neighbours, anywhere split; chunks differ in size. The first chunk is fetched when the first
+ * block needs it, so a new buffer costs nothing; each next one is requested when the current one is
+ * half full, and whoever has the time fulfils the request (chunk_manager_fulfil()), or else the put
+ * that needs it. A put of less than 128 bytes that neither crosses the half nor fills the chunk
+ * takes no lock and asks nobody.
+ *
+ * One thread at a time; no put while a walk is on.
  */
 #ifndef GECKOBPF_BUFFER_CHUNKED_BUFFER_H
 #define GECKOBPF_BUFFER_CHUNKED_BUFFER_H
@@ -22,6 +26,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "buffer/chunk_walk.h"
 
 struct chunk;
 struct chunk_manager;
@@ -46,39 +52,32 @@ struct block_room {
 /* Writes the next `size` bytes of a payload, which there must be room for. */
 void block_room_write(struct block_room *room, const void *data, size_t size);
 
-/* A block to read; valid until the manager or the buffer is next used. */
-struct block_view {
-	uint64_t index;
-	uint64_t next_index; /* of the block after it; 0: it is the last */
-	const uint8_t *head, *tail; /* the payload: head, then tail, which is mostly empty */
-	size_t head_bytes, tail_bytes;
-};
-
-/*
- * The payload in one piece: in place, or copied to `copy`, which has room for head_bytes +
- * tail_bytes.
- */
-const uint8_t *block_view_bytes(const struct block_view *block, uint8_t *copy);
-
 /* `process_id` goes into the chunks. Out of session: there is no manager yet. 0 or -ENOMEM. */
 int chunked_buffer_open(struct chunked_buffer **out, uint32_t process_id);
-/* Gives the chunks back to the manager. NULL is fine. */
+/* Gives the chunks back to the manager, which may be closed then. NULL is fine. */
 void chunked_buffer_close(struct chunked_buffer *buffer);
 
 /*
  * Ends the session (chunks go back, counts become 0, nothing is readable) and begins one with
- * `manager`, borrowed until the session ends; NULL: none, puts are refused.
+ * `manager`, which serves no other buffer, borrowed until the session ends; NULL: none, puts are
+ * refused.
  */
 void chunked_buffer_set_manager(struct chunked_buffer *buffer, struct chunk_manager *manager);
+
+/*
+ * The process ended: its current chunk is cut down to what is used and released, and no other one
+ * is held. A later put begins a new chunk.
+ */
+void chunked_buffer_finish(struct chunked_buffer *buffer);
 
 /* Whether the next block will be the first that begins in its chunk. */
 bool chunked_buffer_starts_chunk(const struct chunked_buffer *buffer);
 
 /*
  * Puts a block of `payload_bytes` > 0; `write` is called once and must fill the room. *index may be
- * NULL. 0; -ENOTCONN: out of session, nothing is counted; -E2BIG: the block is larger than a chunk;
- * -ENOMEM: no chunk, and what was left of the current one is lost. After an error `write` has not
- * been called.
+ * NULL. 0; -ENOTCONN: out of session, nothing is counted; -E2BIG: the block is larger than the
+ * manager's max_block_bytes; -ENOMEM, -ENOSPC: no chunk, and what was left of the current one is
+ * lost. After an error `write` has not been called.
  */
 int chunked_buffer_reserve_and_put(struct chunked_buffer *buffer, size_t payload_bytes,
 				   void (*write)(void *context, struct block_room *room),
@@ -86,18 +85,24 @@ int chunked_buffer_reserve_and_put(struct chunked_buffer *buffer, size_t payload
 int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes,
 		       uint64_t *index);
 
+/* Puts all blocks of `from`, until one cannot be put. 0, or the error of that put or of reading. */
+int chunked_buffer_append(struct chunked_buffer *buffer, const struct chunked_buffer *from);
+
+/* Begins a walk over the readable blocks, which chunk_walk_end() ends. */
+void chunked_buffer_walk(const struct chunked_buffer *buffer, struct chunk_walk *walk);
+
 /*
- * Calls `visit` for every readable block, oldest first; non-zero ends the walk. 0 or what `visit`
- * returned.
+ * Calls `visit` for every readable block, oldest first; non-zero ends the walk. 0; what `visit`
+ * returned; -ENOMEM; -EBADMSG: a compressed chunk could not be expanded, all others were visited.
  */
 int chunked_buffer_each(const struct chunked_buffer *buffer,
 			int (*visit)(void *context, const struct block_view *block), void *context);
 
 /*
- * The first readable block at or after `index`; 0: the first of all. 0, or -ENOENT: there is none.
+ * The first readable block at or after `index`; 0: the first of all. `walk`, begun by the caller,
+ * holds the block and goes on behind it. 0; -ENOENT: there is none; -ENOMEM.
  */
-int chunked_buffer_read_at(const struct chunked_buffer *buffer, uint64_t index,
-			   struct block_view *out);
+int chunked_buffer_read_at(struct chunk_walk *walk, uint64_t index, struct block_view *out);
 
 /*
  * Forgets all blocks and sets the counts to 0. No memory is freed: the buffer keeps its chunks for
@@ -106,8 +111,9 @@ int chunked_buffer_read_at(const struct chunked_buffer *buffer, uint64_t index,
 void chunked_buffer_clear(struct chunked_buffer *buffer);
 
 /*
- * Takes out the chunks with their blocks, oldest first, all done; the caller destroys them. NULL:
- * there were none. The range jumps to where the next chunk begins, the counts stay.
+ * Takes out the chunks with their blocks, oldest first, all done, some perhaps compressed; the
+ * caller destroys them. NULL: there were none. The range jumps to where the next chunk begins, the
+ * counts stay.
  */
 struct chunk *chunked_buffer_take_chunks(struct chunked_buffer *buffer);
 

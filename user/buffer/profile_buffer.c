@@ -7,10 +7,13 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "buffer/chunk_manager.h"
 #include "buffer/chunked_buffer.h"
 #include "buffer/entry.h"
+#include "buffer/memory_controller.h"
 
 struct profile_buffer {
+	struct chunk_manager *chunks;
 	struct chunked_buffer *blocks;
 	struct entry_encoder *encoder;
 	uint64_t unencoded; /* samples dropped before they had bytes */
@@ -24,14 +27,16 @@ int profile_buffer_open(struct profile_buffer **out, const struct profile_buffer
 
 	if (!buffer)
 		return -ENOMEM;
-	err = chunked_buffer_open(&buffer->blocks, config->process_id);
+	err = memory_controller_manager(config->memory, &buffer->chunks);
+	if (!err)
+		err = chunked_buffer_open(&buffer->blocks, config->process_id);
 	if (!err)
 		err = entry_encoder_open(&buffer->encoder, config->cache, period_ns);
 	if (err) {
 		profile_buffer_close(buffer);
 		return err;
 	}
-	chunked_buffer_set_manager(buffer->blocks, config->chunks);
+	chunked_buffer_set_manager(buffer->blocks, buffer->chunks);
 	*out = buffer;
 	return 0;
 }
@@ -41,8 +46,14 @@ void profile_buffer_close(struct profile_buffer *buffer)
 	if (!buffer)
 		return;
 	chunked_buffer_close(buffer->blocks);
+	chunk_manager_close(buffer->chunks);
 	entry_encoder_close(buffer->encoder);
 	free(buffer);
+}
+
+void profile_buffer_finish(struct profile_buffer *buffer)
+{
+	chunked_buffer_finish(buffer->blocks);
 }
 
 int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample_entry *sample)

@@ -3,10 +3,10 @@
  * profile_buffer.h - the recording of one process: samples go in, and come out again in the order
  * they went in.
  *
- * Stands on a chunked buffer (chunked_buffer.h); chunks come from a manager that all processes
- * share, so one limit holds for all of them and the oldest data of any process goes first. What
- * the bytes are: entry.h. One thread at a time uses the profile buffers that share a manager or a
- * cache.
+ * Stands on a chunked buffer (chunked_buffer.h), whose chunks count against the limit of a memory
+ * controller, so one limit holds for all processes and the oldest data of any of them goes first.
+ * What the bytes are: entry.h. One thread at a time uses the profile buffers that share a
+ * controller or a cache.
  */
 #ifndef GECKOBPF_BUFFER_PROFILE_BUFFER_H
 #define GECKOBPF_BUFFER_PROFILE_BUFFER_H
@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct chunk_manager;
 struct entry_cache;
+struct memory_controller;
 struct profile_buffer;
 
 #define STACK_NODE_NONE UINT32_MAX
@@ -81,7 +81,7 @@ struct profile_buffer_state {
 };
 
 struct profile_buffer_config {
-	struct chunk_manager *chunks; /* both borrowed; they must outlive the buffer */
+	struct memory_controller *memory; /* both borrowed; they must outlive the buffer */
 	struct entry_cache *cache;
 	uint32_t process_id;
 	uint64_t period_ns; /* between samples of a busy thread; 0: 1 ms */
@@ -89,14 +89,18 @@ struct profile_buffer_config {
 
 /* 0 or -ENOMEM. */
 int profile_buffer_open(struct profile_buffer **out, const struct profile_buffer_config *config);
-/* Gives the chunks back to the manager. NULL is fine. */
+/* NULL is fine. */
 void profile_buffer_close(struct profile_buffer *buffer);
+
+/* The process ended: no more memory is held than what its samples take. */
+void profile_buffer_finish(struct profile_buffer *buffer);
 
 /* 0; -ENOMEM or -E2BIG when the sample was dropped, which is counted. */
 int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample_entry *sample);
 
 /*
- * Walks all readable entries, oldest first; nothing is put meanwhile, to any buffer of the manager.
+ * Walks all readable entries, oldest first; nothing is put meanwhile, to any buffer of the
+ * controller, and no chunk is compressed (memory_controller_pause()).
  * 0, -EBADMSG if the bytes make no sense, -ENOMEM, or what a visitor returned.
  */
 int profile_buffer_read(const struct profile_buffer *buffer, const struct profile_visitor *visitor,

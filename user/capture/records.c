@@ -139,6 +139,8 @@ static void mark_dead(struct records *records, struct process *process, uint64_t
 	process->died_ns = time_ns;
 	if (process->is_counted)
 		records->counts.live_processes--;
+	if (process->buffer)
+		profile_buffer_finish(process->buffer);
 	tell_changed(records, process);
 }
 
@@ -445,7 +447,7 @@ static uint32_t turn_frames(struct records *records, const struct gb_sample *sam
 static int open_buffer(const struct records *records, struct process *process)
 {
 	const struct profile_buffer_config config = {
-		.chunks = records->config.chunks,
+		.memory = records->config.memory,
 		.cache = records->config.cache,
 		.process_id = process->tgid,
 		.period_ns = records->config.period_ns,

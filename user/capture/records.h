@@ -19,8 +19,8 @@
 #include "geckobpf_abi.h"
 #include "target/build_id.h"
 
-struct chunk_manager;
 struct entry_cache;
+struct memory_controller;
 struct objects;
 struct process;
 struct processes;
@@ -47,7 +47,7 @@ struct map_record {
 struct records_config {
 	struct processes *processes; /* all four borrowed */
 	struct objects *objects;
-	struct chunk_manager *chunks;
+	struct memory_controller *memory;
 	struct entry_cache *cache;
 	uint64_t period_ns; /* of the samples */
 	bool all; /* every process is wanted, not only those known or expected */

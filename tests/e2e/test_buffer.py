@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A recording that is larger than its buffer: what is kept, for whom, what is said of the rest, and the memory it takes."""
+
+import re
+import select
+import signal
+import time
+
+from harness import expect, expect_equal
+from test_captures import capture, sample_times
+
+RATE_HZ = 10000
+BUFFER_MIB = 1
+# What geckobpf takes besides its --buffer-size and its rings: the program and its libraries, the caches of the encoder, the
+# unwind tables of what runs here. README and architecture.md state it.
+CONSTANT_MB = 64
+
+
+def memory_mb(pid, what):
+    """VmRSS, VmHWM, RssAnon, ... of a process."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(re.search(rf"{what}:\s+(\d+) kB", file.read()).group(1)) / 1e3
+
+
+def sleep_s(seconds):
+    select.select([], [], [], seconds)
+
+
+class Memory:
+    """Looks at a process's memory now and then."""
+
+    def __init__(self, pid):
+        self.pid, self.anonymous = pid, []
+
+    def watch(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            sleep_s(0.2)
+            self.anonymous.append(memory_mb(self.pid, "RssAnon"))
+
+    def check(self):
+        limit = BUFFER_MIB * 1.048576 + CONSTANT_MB
+        expect(max(self.anonymous) < limit, f"geckobpf took {max(self.anonymous)} MB, more than {limit}")
+        third = len(self.anonymous) // 3
+        before, after = max(self.anonymous[third:2 * third]), max(self.anonymous[2 * third:])
+        expect(after < before + 4, f"its memory grew from {before} MB to {after} MB in the last third")
+
+
+def range_ns(profile):
+    """From when to when, since boot."""
+    start_ns = profile.meta["startTimeAsClockMonotonicNanosecondsSinceBoot"]
+    return start_ns, start_ns + round(profile.meta["profilingEndTime"] * 1e6)
+
+
+def crowd_pids(target, kind):
+    return [int(pid) for pid in re.findall(rf"^{kind} (\d+)$", target.stdout, re.M)]
+
+
+def start_crowd(test, *arguments):
+    target = test.start([test.target("crowd"), *arguments])
+    target.wait_for(r"ready \d+\n")
+    return target
+
+
+def check_range(profile, pids, patience_ms=1000):
+    """Each of the processes is in the profile from its first to its last moment, give or take the turns they take."""
+    for pid in pids:
+        times = [row.time_ms for row in profile.main_thread(pid).samples()]
+        expect(times, f"process {pid} has no samples")
+        expect(times[0] < patience_ms, f"the samples of process {pid} begin {times[0]:.0f} ms after the profile does")
+        expect(times[-1] > profile.duration_ms - patience_ms,
+               f"the samples of process {pid} end {profile.duration_ms - times[-1]:.0f} ms before the profile does")
+
+
+def test_overwrites(test):
+    """Longer than the buffer: the latest is kept, for all alike, in bounded memory."""
+    target = start_crowd(test, 0, 4)
+    late = crowd_pids(target, "late")
+    recording = test.record_running("--pid", ",".join(map(str, late)), "--rate", RATE_HZ, "--buffer-size", BUFFER_MIB)
+    memory = Memory(recording.pid)
+    memory.watch(15)
+    recording.signal(signal.SIGINT)
+    profile = recording.finish()
+    memory.check()
+    log = profile.log()
+    expect(log["samples_overwritten"] > 1000, f"only {log['samples_overwritten']} samples were overwritten")
+    expect(log["buffer_bytes"] <= BUFFER_MIB << 20, f"the buffer had {log['buffer_bytes']} bytes")
+    said = re.search(r"the profile has the last ([\d.]+) s; (\d+) older samples were overwritten; give a larger "
+                     r"--buffer-size", recording.stderr)
+    expect(said, f"the summary does not tell what was overwritten: {recording.stderr}")
+    expect_equal(int(said.group(2)), log["samples_overwritten"], "samples overwritten, in the summary")
+    expect(abs(float(said.group(1)) * 1e3 - profile.duration_ms) < 100, "the summary tells another duration")
+    by_process = [int(pid) for pid in re.findall(r"\d+ of them of \S+ \(pid (\d+)\)", recording.stderr)]
+    expect(by_process and set(by_process) <= set(late), f"overwritten by process: {by_process}")
+    check_range(profile, late)
+    profile.expect_nothing_lost()
+    test.client(profile)
+
+
+def test_crowd(test):
+    """200 processes, 190 of which exit early: they expire, the others have the same time range."""
+    recording = test.record_running("--rate", RATE_HZ, "--buffer-size", BUFFER_MIB, "--ring", "--",
+                                    test.target("crowd"), 190, 10, 24)
+    memory = Memory(recording.pid)
+    memory.watch(20)
+    recording.signal(signal.SIGINT)
+    profile = recording.finish()
+    recording.wait_for("crowd")
+    memory.check()
+    early, late = crowd_pids(recording, "early"), crowd_pids(recording, "late")
+    expect_equal((len(early), len(late)), (190, 10), "the crowd")
+    here = {int(thread.pid.split(".")[0]) for thread in profile.threads}
+    expect(not here & set(early), f"{len(here & set(early))} processes are in the profile that ended before it begins")
+    check_range(profile, late)
+    log = profile.log()
+    expect(log["processes_expired"] >= 190, f"only {log['processes_expired']} processes have expired")
+    expect(re.search(r"the buffer held the last [\d.]+ s", recording.stderr), f"the summary: {recording.stderr}")
+    profile.expect_nothing_lost()
+    test.client(profile)
+
+
+def test_captures_of_a_ring(test):
+    """Of two captures of a full ring, the second has what the first had in the time that both cover, and nothing else."""
+    target = start_crowd(test, 0, 2)
+    recording = test.record_running("--pid", ",".join(map(str, crowd_pids(target, "late"))), "--rate", RATE_HZ,
+                                    "--buffer-size", BUFFER_MIB, "--ring")
+    sleep_s(10)
+    first = capture(recording, 1)
+    sleep_s(2)
+    second = capture(recording, 2)
+    recording.stop().expect_nothing_lost()
+    start_ns, end_ns = range_ns(second)[0], range_ns(first)[1]
+    expect(range_ns(first)[0] < start_ns < end_ns, f"ranges: {range_ns(first)}, {range_ns(second)}")
+    before, after = sample_times(first), sample_times(second)
+    for thread, times in before.items():
+        common = [time_ns for time_ns in times if time_ns >= start_ns]
+        again = [time_ns for time_ns in after[thread] if time_ns <= end_ns]
+        expect(len(common) > 100, f"only {len(common)} samples of {thread} are in both")
+        expect_equal(again, common, f"the times of the samples of {thread} that both captures cover")
