@@ -4,6 +4,7 @@
  *
  *   micro put PATHS COUNT               samples into a profile buffer; PATHS 0: all stacks differ
  *   micro buffer DUMP                   a stream of records (--dump-records) into profile buffers, and back
+ *   micro put60 COUNT                   entries of 60 bytes into a chunked buffer, for the time one put takes
  *   micro write LIBRARY COUNT FILE      a recording of COUNT samples becomes a file (or "-"); frames lie in LIBRARY
  *   micro symbols LIBRARY COUNT         its symbols are read, COUNT addresses looked up
  *   micro kallsyms                      the kernel's symbols are read
@@ -38,6 +39,7 @@
 
 #include "geckobpf_abi.h"
 #include "measure.h"
+#include "put60.h"
 #include "stream.h"
 
 #define DEPTH 25
@@ -514,6 +516,8 @@ static int run(int argc, char **argv)
 		return run_put(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
 	if (!strcmp(what, "buffer") && argc == 3)
 		return run_buffer(argv[2]);
+	if (!strcmp(what, "put60") && argc == 3)
+		return run_put60(strtoul(argv[2], NULL, 10));
 	if (!strcmp(what, "write") && argc == 5)
 		return run_write(argv[2], strtoul(argv[3], NULL, 10), argv[4]);
 	if (!strcmp(what, "symbols") && argc == 4)

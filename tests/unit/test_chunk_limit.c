@@ -230,7 +230,7 @@ static void destroying_by_time_takes_that_time_along(void **state)
 }
 
 /* W3: reclaimed bytes are lent bytes. */
-static void reclaiming_moves_the_bytes(void **state)
+static void w3_reclaiming_moves_the_bytes(void **state)
 {
 	struct tally tally;
 	struct chunk_manager *manager = manager_of(1000 * CHUNK, &tally);
@@ -351,7 +351,7 @@ int main(void)
 		cmocka_unit_test(a_hundred_shuffled_releases_end_up_sorted),
 		cmocka_unit_test(equal_done_times_keep_the_order_of_arrival),
 		cmocka_unit_test(destroying_by_time_takes_that_time_along),
-		cmocka_unit_test(reclaiming_moves_the_bytes),
+		cmocka_unit_test(w3_reclaiming_moves_the_bytes),
 		cmocka_unit_test(taken_chunks_are_no_longer_counted),
 		cmocka_unit_test(forgotten_chunks_are_no_longer_counted),
 		cmocka_unit_test(a_shrunk_chunk_counts_what_it_is),

@@ -82,7 +82,7 @@ static void a_request_can_be_taken_back(void **state)
 }
 
 /* W6: theirs asks a second time whether the outer one ran. */
-static void a_request_made_while_one_is_served_is_for_the_next_time(void **state)
+static void w6_a_request_made_while_one_is_served_is_for_the_next_time(void **state)
 {
 	struct chunk_manager *manager = manager_of(1000, NULL);
 	struct receiver receiver = {.manager = manager};
@@ -175,7 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_is_served_by_fulfil_and_never_before),
 		cmocka_unit_test(a_request_can_be_taken_back),
-		cmocka_unit_test(a_request_made_while_one_is_served_is_for_the_next_time),
+		cmocka_unit_test(w6_a_request_made_while_one_is_served_is_for_the_next_time),
 		cmocka_unit_test(without_memory_a_request_is_answered_with_nothing),
 		cmocka_unit_test(each_chunk_is_double_the_one_before_up_to_a_maximum),
 		cmocka_unit_test(a_chunk_is_at_least_as_large_as_asked),

@@ -130,7 +130,7 @@ static void a_compressed_chunk_counts_what_it_occupies(void **state)
 /* ---- fold -------------------------------------------------------------------- */
 
 /* W6: theirs folds into an update that is one already. */
-static void folding_into_no_update_gives_the_other(void **state)
+static void w6_folding_into_no_update_gives_the_other(void **state)
 {
 	struct released_chunk items[] = {{3, 30}};
 	const struct chunk_update next = state_of(1, 2, 3, items, 1);
@@ -328,7 +328,7 @@ int main(void)
 		cmocka_unit_test(copies_and_moves_keep_the_kind_and_all_fields),
 		cmocka_unit_test(built_from_lists_equals_built_from_fields),
 		cmocka_unit_test(a_compressed_chunk_counts_what_it_occupies),
-		cmocka_unit_test(folding_into_no_update_gives_the_other),
+		cmocka_unit_test(w6_folding_into_no_update_gives_the_other),
 		cmocka_unit_test(folding_no_update_or_no_change_changes_nothing),
 		cmocka_unit_test(a_new_unreleased_chunk_changes_that_total),
 		cmocka_unit_test(newly_released_chunks_are_appended),

@@ -188,7 +188,7 @@ static void taken_chunks_can_be_read_on_their_own(void **state)
  * W5. Theirs refuses what is larger than a chunk, and what is as large only if the chunk is not
  * empty. Ours refuses above a constant, far more than a chunk here, always.
  */
-static void the_oversize_rule_ignores_the_fill_level(void **state)
+static void w5_the_oversize_rule_ignores_the_fill_level(void **state)
 {
 	size_t room_left;
 
@@ -246,7 +246,7 @@ static void without_a_next_chunk_the_current_one_is_given_up(void **state)
 }
 
 /* W1: theirs adds up the bytes of the blocks, and would give out indexes twice. */
-static void range_end_counts_the_hole(void **state)
+static void w1_range_end_counts_the_hole(void **state)
 {
 	struct room room = room_with_a_hole();
 
@@ -259,7 +259,7 @@ static void range_end_counts_the_hole(void **state)
 }
 
 /* W4: theirs subtracts a whole chunk from an offset in a part of it. */
-static void reading_goes_on_after_a_hole(void **state)
+static void w4_reading_goes_on_after_a_hole(void **state)
 {
 	struct room room = room_with_a_hole();
 	struct block_view block;
@@ -287,7 +287,7 @@ static void a_hole_at_the_end_does_not_put_start_behind_end(void **state)
 }
 
 /* W2: theirs looks for the place in a loop that does not end then. */
-static void being_told_of_a_chunk_that_is_behind_already_ends(void **state)
+static void w2_being_told_of_a_chunk_that_is_behind_already_ends(void **state)
 {
 	struct room room = room_of(10 * CHUNK, CHUNK);
 	const struct chunk_witness *witness = &room.manager->witness;
@@ -305,7 +305,7 @@ static void being_told_of_a_chunk_that_is_behind_already_ends(void **state)
 }
 
 /* W3: theirs takes the chunks back without saying so. */
-static void clear_keeps_the_managers_count_right(void **state)
+static void w3_clear_keeps_the_managers_count_right(void **state)
 {
 	struct room room = room_of(6 * CHUNK, CHUNK);
 	struct chunk_manager_stats stats;
@@ -499,13 +499,13 @@ int main(void)
 		cmocka_unit_test(a_limit_below_one_chunk_keeps_the_current_one),
 		cmocka_unit_test(clear_forgets_the_blocks_and_frees_nothing),
 		cmocka_unit_test(taken_chunks_can_be_read_on_their_own),
-		cmocka_unit_test(the_oversize_rule_ignores_the_fill_level),
+		cmocka_unit_test(w5_the_oversize_rule_ignores_the_fill_level),
 		cmocka_unit_test(without_a_next_chunk_the_current_one_is_given_up),
-		cmocka_unit_test(range_end_counts_the_hole),
-		cmocka_unit_test(reading_goes_on_after_a_hole),
+		cmocka_unit_test(w1_range_end_counts_the_hole),
+		cmocka_unit_test(w4_reading_goes_on_after_a_hole),
 		cmocka_unit_test(a_hole_at_the_end_does_not_put_start_behind_end),
-		cmocka_unit_test(being_told_of_a_chunk_that_is_behind_already_ends),
-		cmocka_unit_test(clear_keeps_the_managers_count_right),
+		cmocka_unit_test(w2_being_told_of_a_chunk_that_is_behind_already_ends),
+		cmocka_unit_test(w3_clear_keeps_the_managers_count_right),
 		cmocka_unit_test(each_failing_allocation_is_reported),
 		cmocka_unit_test(random_work_agrees_with_a_naive_model),
 	};

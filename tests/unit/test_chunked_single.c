@@ -45,7 +45,7 @@ static void a_block_one_byte_too_long_is_refused(void **state)
 }
 
 /* Ours has one rule for what is too large ever, and that costs nothing else (W5). */
-static void a_block_larger_than_the_chunk_leaves_it_usable(void **state)
+static void w5_a_block_larger_than_the_chunk_leaves_it_usable(void **state)
 {
 	struct room room = single_room();
 
@@ -164,7 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_one_byte_too_long_is_refused),
-		cmocka_unit_test(a_block_larger_than_the_chunk_leaves_it_usable),
+		cmocka_unit_test(w5_a_block_larger_than_the_chunk_leaves_it_usable),
 		cmocka_unit_test(clear_makes_the_same_chunk_usable_at_the_next_range),
 		cmocka_unit_test(appending_to_an_empty_buffer_gives_the_same_entries_and_state),
 		cmocka_unit_test(appending_puts_straddling_blocks_as_one),

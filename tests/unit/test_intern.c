@@ -55,6 +55,38 @@ static void test_numbers_are_dense(void **state)
 	intern_close(intern);
 }
 
+/*
+ * A table that begins with what another one has: numbers are the same, new ones follow, and neither
+ * sees what the other one gets then. (W6: both are looked at.)
+ */
+static void test_w6_a_copy_goes_on_and_is_independent(void **state)
+{
+	static const char *const texts[] = {"zero", "one", "two"};
+	struct intern *original, *copy;
+	uint32_t id;
+
+	assert_int_equal(intern_open(&original), 0);
+	assert_int_equal(intern_open(&copy), 0);
+	for (id = 0; id < 3; id++)
+		assert_int_equal(add(original, texts[id], strlen(texts[id])), id);
+	for (id = 0; id < 3; id++) {
+		size_t length;
+		const char *text = intern_text(original, id, &length);
+
+		assert_int_equal(add(copy, text, length), id);
+	}
+	assert_int_equal(add(copy, "copied", 6), 3);
+	assert_int_equal(add(original, "original", 8), 3);
+	assert_int_equal(add(copy, "one", 3), 1);
+	assert_text(copy, 3, "copied", 6);
+	assert_text(original, 3, "original", 8);
+	intern_close(original);
+	assert_int_equal(intern_count(copy), 4);
+	assert_text(copy, 0, "zero", 4);
+	assert_text(copy, 3, "copied", 6);
+	intern_close(copy);
+}
+
 /* The length counts, not a NUL; all lengths around the eight bytes that are hashed at a time differ. */
 static void test_any_bytes(void **state)
 {
@@ -174,9 +206,13 @@ static void test_close_null(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers_are_dense), cmocka_unit_test(test_any_bytes),
-		cmocka_unit_test(test_many_strings_stay), cmocka_unit_test(test_long_string),
-		cmocka_unit_test(test_no_memory),         cmocka_unit_test(test_close_null),
+		cmocka_unit_test(test_w6_a_copy_goes_on_and_is_independent),
+		cmocka_unit_test(test_numbers_are_dense),
+		cmocka_unit_test(test_any_bytes),
+		cmocka_unit_test(test_many_strings_stay),
+		cmocka_unit_test(test_long_string),
+		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_close_null),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

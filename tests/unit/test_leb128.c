@@ -97,6 +97,67 @@ static void more_than_64_bits_are_refused(void **state)
 	assert_int_equal(value, 77);
 }
 
+static void the_incremental_reader_is_complete_at_the_last_byte(void **state)
+{
+	size_t n, at;
+
+	for (n = 0; n < NUMBER_COUNT; n++) {
+		struct leb128_reader reader = {0};
+
+		for (at = 0; at < numbers[n].size; at++) {
+			assert_false(reader.is_complete); /* a byte is missing */
+			assert_true(leb128_feed(&reader, numbers[n].bytes[at]));
+		}
+		assert_true(reader.is_complete);
+		assert_int_equal(reader.value, numbers[n].value);
+	}
+}
+
+static void the_incremental_reader_refuses_an_extra_byte(void **state)
+{
+	size_t n, at;
+
+	for (n = 0; n < NUMBER_COUNT; n++) {
+		struct leb128_reader reader = {0};
+
+		for (at = 0; at < numbers[n].size; at++)
+			assert_true(leb128_feed(&reader, numbers[n].bytes[at]));
+		assert_false(leb128_feed(&reader, 0));
+		assert_false(leb128_feed(&reader, 0x80));
+		assert_true(reader.is_complete);
+		assert_int_equal(reader.value, numbers[n].value);
+	}
+}
+
+static void the_incremental_reader_begins_anew_after_a_reset(void **state)
+{
+	struct leb128_reader reader = {0};
+	size_t n, at;
+
+	assert_true(leb128_feed(&reader, 0xff)); /* left incomplete */
+	for (n = 0; n < NUMBER_COUNT; n++) {
+		reader = (struct leb128_reader){0};
+		for (at = 0; at < numbers[n].size; at++)
+			assert_true(leb128_feed(&reader, numbers[n].bytes[at]));
+		assert_true(reader.is_complete);
+		assert_int_equal(reader.value, numbers[n].value);
+	}
+}
+
+static void the_incremental_reader_refuses_more_than_64_bits(void **state)
+{
+	struct leb128_reader reader = {0};
+	size_t at;
+
+	for (at = 0; at < 9; at++)
+		assert_true(leb128_feed(&reader, 0xff));
+	assert_false(leb128_feed(&reader, 0x02));
+	assert_false(leb128_feed(&reader, 0x81));
+	assert_false(reader.is_complete);
+	assert_true(leb128_feed(&reader, 0x01));
+	assert_int_equal(reader.value, UINT64_MAX);
+}
+
 static void every_power_of_two_and_its_neighbours_round_trip(void **state)
 {
 	unsigned int bit, off;
@@ -133,6 +194,10 @@ int main(void)
 		cmocka_unit_test(reading_advances_by_exactly_the_number),
 		cmocka_unit_test(a_missing_byte_is_refused),
 		cmocka_unit_test(more_than_64_bits_are_refused),
+		cmocka_unit_test(the_incremental_reader_is_complete_at_the_last_byte),
+		cmocka_unit_test(the_incremental_reader_refuses_an_extra_byte),
+		cmocka_unit_test(the_incremental_reader_begins_anew_after_a_reset),
+		cmocka_unit_test(the_incremental_reader_refuses_more_than_64_bits),
 		cmocka_unit_test(every_power_of_two_and_its_neighbours_round_trip),
 		cmocka_unit_test(zigzag_keeps_small_numbers_small),
 	};
