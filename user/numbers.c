@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "buffer/memory_controller.h"
+#include "buffer/profile_memory.h"
 #include "buffer/profile_buffer.h"
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
@@ -88,7 +88,9 @@ static void tally_tables(const struct session *session, struct numbers *numbers)
 
 static void tally_buffer(const struct session *session, struct numbers *numbers)
 {
-	struct memory_stats stats = memory_controller_get_stats(session->memory);
+	struct memory_controller *memory = profile_memory_controller(session->memory);
+	struct memory_stats stats = memory_controller_get_stats(memory);
+	struct compressor_counts compression = profile_memory_compression(session->memory);
 	uint64_t used = 0;
 	size_t i;
 
@@ -106,6 +108,12 @@ static void tally_buffer(const struct session *session, struct numbers *numbers)
 	add_fact(numbers, "buffer_chunks_made", stats.made);
 	add_fact(numbers, "buffer_chunks_recycled", stats.recycled);
 	add_fact(numbers, "buffer_chunks_destroyed", stats.destroyed);
+	add_fact(numbers, "buffer_chunks_compressed", compression.chunks);
+	add_fact(numbers, "buffer_chunks_incompressible", compression.kept);
+	add_fact(numbers, "buffer_chunks_compression_failed", compression.failures);
+	add_fact(numbers, "buffer_bytes_compressed_from", compression.bytes_in);
+	add_fact(numbers, "buffer_bytes_compressed_to", compression.bytes_out);
+	add_fact(numbers, "buffer_compression_cpu_ns", compression.cpu_ns);
 	add_fact(numbers, "buffer_bytes", stats.unreleased_bytes + stats.released_bytes);
 	add_fact(numbers, "buffer_bytes_used", used);
 	add_fact(numbers, "ring_bytes", kernel_side_ring_bytes(session->kernel));
@@ -114,8 +122,12 @@ static void tally_buffer(const struct session *session, struct numbers *numbers)
 
 void numbers_collect(const struct session *session, struct numbers *out)
 {
+	uint64_t complete_ns =
+		memory_controller_complete_since_ns(profile_memory_controller(session->memory));
+
 	memset(out, 0, sizeof(*out));
-	out->from_ns = session->start_ns;
+	/* An entry is put after its sample was taken: those of that very moment belong to what went. */
+	out->from_ns = complete_ns >= session->start_ns ? complete_ns + 1 : session->start_ns;
 	tally_kernel(session, out);
 	tally_user(session, out);
 	tally_tables(session, out);

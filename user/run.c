@@ -8,7 +8,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "buffer/memory_controller.h"
+#include "buffer/profile_memory.h"
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
 #include "capture/records.h"
@@ -95,7 +95,8 @@ static void show_status(const struct session *session, uint64_t now)
 {
 	const struct records_counts *counts = records_counts(session->records);
 	double elapsed = (double)(now - session->start_ns) / NS_PER_SEC;
-	struct memory_stats memory = memory_controller_get_stats(session->memory);
+	struct memory_stats memory =
+		memory_controller_get_stats(profile_memory_controller(session->memory));
 	uint64_t stats[GB_STAT_COUNT] = {0};
 	char bar[BAR_WIDTH + 4] = "";
 
@@ -200,6 +201,7 @@ static int each_second(struct session *session, uint64_t now)
 	if (now < session->next_second_ns)
 		return 0;
 	session->next_second_ns = now + NS_PER_SEC;
+	records_finish_ended(session->records);
 	return follow_cpus(session);
 }
 
@@ -214,6 +216,8 @@ int session_run(struct session *session)
 			break;
 		if (!err)
 			err = drain_run(session->drain);
+		/* Here rather than when a sample waits for it. */
+		memory_controller_fulfil(profile_memory_controller(session->memory));
 		now = clock_now_ns();
 		if (!err && session->phase == PHASE_WAITING && now >= session->begin_ns) {
 			err = session_begin(session);

@@ -11,9 +11,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "buffer/entry_cache.h"
-#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
+#include "buffer/profile_memory.h"
 #include "capture/cpus.h"
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
@@ -96,21 +95,20 @@ static int open_tables(struct session *session)
 	if (!err)
 		err = objects_open(&session->objects, descriptor_budget(session->cpu_count));
 	if (!err)
-		err = memory_controller_open(&session->memory,
-					     &(struct memory_controller_config){
-						     .max_bytes = session->config->buffer_bytes});
+		err = profile_memory_open(
+			&session->memory,
+			&(struct profile_memory_config){.max_bytes = session->config->buffer_bytes,
+							.compresses = true});
 	if (!err)
-		err = entry_cache_open(&session->cache, ENTRY_CACHE_BYTES);
-	if (!err)
-		err = records_open(
-			&session->records,
-			&(struct records_config){.processes = session->processes,
-						 .objects = session->objects,
-						 .memory = session->memory,
-						 .cache = session->cache,
-						 .period_ns = NS_PER_SEC / session->config->rate_hz,
-						 .all = session->config->all,
-						 .use_proc = true});
+		err = records_open(&session->records,
+				   &(struct records_config){
+					   .processes = session->processes,
+					   .objects = session->objects,
+					   .memory = profile_memory_controller(session->memory),
+					   .cache = profile_memory_cache(session->memory),
+					   .period_ns = NS_PER_SEC / session->config->rate_hz,
+					   .all = session->config->all,
+					   .use_proc = true});
 	return err;
 }
 
@@ -163,8 +161,7 @@ void session_close(struct session *session)
 	close_buffers(session);
 	processes_close(session->processes);
 	objects_close(session->objects);
-	memory_controller_close(session->memory);
-	entry_cache_close(session->cache);
+	profile_memory_close(session->memory);
 	free(session->pauses.items);
 	fd_close(&session->signal_fd);
 	fd_close(&session->epoll_fd);
@@ -525,7 +522,10 @@ int session_save(struct session *session)
 	/* Not at the same time: each takes a CPU. */
 	snapshot_close(session->snapshot);
 	session->snapshot = NULL;
-	return save_profile(session);
+	profile_memory_pause(session->memory);
+	err = save_profile(session);
+	profile_memory_resume(session->memory);
+	return err;
 }
 
 int session_wait(struct session *session)

@@ -22,8 +22,7 @@ struct session {
 
 	struct processes *processes;
 	struct objects *objects;
-	struct memory_controller *memory;
-	struct entry_cache *cache;
+	struct profile_memory *memory;
 	struct records *records;
 	struct kernel_side *kernel;
 	struct publisher *publisher;

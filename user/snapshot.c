@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "buffer/profile_memory.h"
 #include "capture/drain.h"
 #include "save.h"
 #include "session_state.h"
@@ -130,9 +131,12 @@ void snapshot_poll(struct snapshot *snapshot)
 		return;
 	snapshot->number++;
 	log_status_clear();
+	/* No thread of ours goes with it: what it would find half done would stay so. */
+	profile_memory_pause(snapshot->session->memory);
 	child = fork();
 	if (child == 0)
 		write_and_exit(snapshot);
+	profile_memory_resume(snapshot->session->memory);
 	if (child < 0)
 		log_warn("capture %u: cannot fork: %s; recording goes on", snapshot->number,
 			 strerror(errno));

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * compress.c - compress RECORDS [CHUNK_KIB]: how small the chunks of a recording become, and how fast they do and are
+ * compress.c - compress RECORDS: how small the chunks of a recording become, and how fast they do and are
  * back.
  *
  *   RECORDS: struct gb_record, struct gb_record, ... each as long as its `size` says (geckobpf --dump-records)
  *
- * Prints "name number" lines on stderr. Full chunks only: those that are being filled are not like most.
+ * Prints "name number" lines on stderr. Chunks that are full only: those that are being filled are not like most.
  */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "buffer/chunk.h"
 #include "buffer/chunk_codec.h"
-#include "buffer/chunk_manager.h"
 #include "buffer/profile_buffer.h"
+#include "buffer/profile_memory.h"
 #include "capture/records.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -24,32 +24,35 @@
 #include <string.h>
 
 #define BUFFER_BYTES (1ULL << 30)
-#define CHUNK_KIB 64
-#define MAX_CHUNK_KIB 1024
+#define CHUNK_MAX_BYTES (256 * 1024)
 #define REPEATS 11
 
 /* What a stream of records becomes. */
 struct replay {
 	struct processes *processes;
 	struct objects *objects;
-	struct chunk_manager *chunks;
+	struct profile_memory *memory;
 	struct records *records;
 };
 
-static int open_replay(struct replay *replay, uint32_t chunk_bytes)
+static int open_replay(struct replay *replay)
 {
 	int err = processes_open(&replay->processes);
 
 	if (!err)
 		err = objects_open(&replay->objects, 0);
 	if (!err)
-		err = chunk_manager_open(&replay->chunks, BUFFER_BYTES, chunk_bytes);
+		err = profile_memory_open(&replay->memory, &(struct profile_memory_config){
+								   .max_bytes = BUFFER_BYTES});
 	if (!err)
 		err = records_open(&replay->records,
-				   &(struct records_config){.processes = replay->processes,
-							    .objects = replay->objects,
-							    .chunks = replay->chunks,
-							    .all = true});
+				   &(struct records_config){
+					   .processes = replay->processes,
+					   .objects = replay->objects,
+					   .memory = profile_memory_controller(replay->memory),
+					   .cache = profile_memory_cache(replay->memory),
+					   .period_ns = NS_PER_MS,
+					   .all = true});
 	return err;
 }
 
@@ -62,7 +65,7 @@ static void close_replay(struct replay *replay)
 		profile_buffer_close(processes_at(replay->processes, i)->buffer);
 	processes_close(replay->processes);
 	objects_close(replay->objects);
-	chunk_manager_close(replay->chunks);
+	profile_memory_close(replay->memory);
 }
 
 /* Records are not aligned in the stream, but in memory they are. */
@@ -181,15 +184,19 @@ static void print_sums(const struct sums *sums)
 		print("expand_mb_s", (double)sums->bytes * 1e3 / (double)sums->expand_ns);
 }
 
-static int compress_chunks(const struct chunk *chunk, uint32_t chunk_bytes)
+static int compress_chunks(struct memory_controller *memory)
 {
-	uint8_t *out = malloc(chunk_bytes);
+	uint8_t *out = malloc(CHUNK_MAX_BYTES);
 	struct chunk_codec *codec = NULL;
+	const struct chunk *chunk;
 	struct sums sums = {0};
-	int err = out ? chunk_codec_open(&codec, chunk_bytes, CODEC_WRITE) : -ENOMEM;
+	int err = out ? chunk_codec_open(&codec, CHUNK_MAX_BYTES, CODEC_WRITE) : -ENOMEM;
+	void *token;
 
-	for (; chunk && !err; chunk = chunk->next)
+	while (!err && (chunk = memory_controller_borrow(memory, &token)) != NULL) {
 		err = compress_often(codec, chunk, out, &sums);
+		memory_controller_return(memory, token, NULL);
+	}
 	if (!err && sums.samples)
 		print_sums(&sums);
 	else if (!err)
@@ -201,20 +208,18 @@ static int compress_chunks(const struct chunk *chunk, uint32_t chunk_bytes)
 
 int main(int argc, char **argv)
 {
-	unsigned long chunk_kib = argc > 2 ? strtoul(argv[2], NULL, 10) : CHUNK_KIB;
 	struct replay replay = {0};
 	int err;
 
-	if (argc < 2 || !chunk_kib || chunk_kib > MAX_CHUNK_KIB) {
-		log_error("usage: compress RECORDS [CHUNK_KIB]");
+	if (argc < 2) {
+		log_error("usage: compress RECORDS");
 		return 2;
 	}
-	err = open_replay(&replay, (uint32_t)chunk_kib * 1024);
+	err = open_replay(&replay);
 	if (!err)
 		err = apply_file(&replay, argv[1]);
 	if (!err)
-		err = compress_chunks(chunk_manager_peek(replay.chunks),
-				      (uint32_t)chunk_kib * 1024);
+		err = compress_chunks(profile_memory_controller(replay.memory));
 	close_replay(&replay);
 	if (err)
 		log_error("%s: %s", argv[1], strerror(-err));

@@ -6,8 +6,7 @@
 #define GECKOBPF_TESTS_STREAM_H
 
 #include "base/fd.h"
-#include "buffer/entry_cache.h"
-#include "buffer/memory_controller.h"
+#include "buffer/profile_memory.h"
 #include "buffer/profile_buffer.h"
 #include "capture/records.h"
 #include "target/object.h"
@@ -25,8 +24,7 @@
 struct stream {
 	struct processes *processes;
 	struct objects *objects;
-	struct memory_controller *memory;
-	struct entry_cache *cache;
+	struct profile_memory *memory;
 	struct records *records;
 	uint64_t put_ns[STREAM_ROUNDS], read_ns[STREAM_ROUNDS];
 	uint64_t samples, entries, record_bytes, entry_bytes;
@@ -41,12 +39,10 @@ static void close_stream(struct stream *stream)
 		profile_buffer_close(processes_at(stream->processes, i)->buffer);
 	processes_close(stream->processes);
 	objects_close(stream->objects);
-	entry_cache_close(stream->cache);
-	memory_controller_close(stream->memory);
+	profile_memory_close(stream->memory);
 	stream->records = NULL;
 	stream->processes = NULL;
 	stream->objects = NULL;
-	stream->cache = NULL;
 	stream->memory = NULL;
 }
 
@@ -57,18 +53,17 @@ static int open_stream(struct stream *stream)
 	if (!err)
 		err = objects_open(&stream->objects, 0);
 	if (!err)
-		err = memory_controller_open(&stream->memory, &(struct memory_controller_config){
-								      .max_bytes = BUFFER_BYTES});
-	if (!err)
-		err = entry_cache_open(&stream->cache, ENTRY_CACHE_BYTES);
+		err = profile_memory_open(&stream->memory, &(struct profile_memory_config){
+								   .max_bytes = BUFFER_BYTES});
 	if (!err)
 		err = records_open(&stream->records,
-				   &(struct records_config){.processes = stream->processes,
-							    .objects = stream->objects,
-							    .memory = stream->memory,
-							    .cache = stream->cache,
-							    .period_ns = NS_PER_MS,
-							    .all = true});
+				   &(struct records_config){
+					   .processes = stream->processes,
+					   .objects = stream->objects,
+					   .memory = profile_memory_controller(stream->memory),
+					   .cache = profile_memory_cache(stream->memory),
+					   .period_ns = NS_PER_MS,
+					   .all = true});
 	return err;
 }
 

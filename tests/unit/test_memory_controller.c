@@ -85,7 +85,7 @@ static void the_more_processes_put_the_smaller_the_chunks(void **state)
 	memory_controller_close(controller);
 }
 
-static void a_process_begins_with_4_KiB_and_doubles(void **state)
+static void a_process_begins_with_a_64th_of_its_share_and_doubles(void **state)
 {
 	struct memory_controller *controller = controller_with(16 << 20);
 	struct room room = room_under(controller, 1);
@@ -96,12 +96,13 @@ static void a_process_begins_with_4_KiB_and_doubles(void **state)
 		if (stats_of(controller).made == made)
 			continue;
 		made = stats_of(controller).made;
-		bytes += made < 7 ? 4 * KIB << (made - 1) : 256 * KIB;
+		/* The share of one process is a 16th of the limit: 1 MiB; its chunks stop at 256 KiB. */
+		bytes += made < 5 ? 16 * KIB << (made - 1) : 256 * KIB;
 		assert_int_equal(stats_of(controller).unreleased_bytes +
 					 stats_of(controller).released_bytes,
 				 bytes);
 	}
-	assert_true(made > 8);
+	assert_int_equal(made, 8);
 	room_close(&room);
 	memory_controller_close(controller);
 }
@@ -496,7 +497,7 @@ int main(void)
 		cmocka_unit_test(chunks_are_a_sixteenth_of_the_limit_between_4_and_256_KiB),
 		cmocka_unit_test(a_small_limit_still_holds_four_chunks),
 		cmocka_unit_test(the_more_processes_put_the_smaller_the_chunks),
-		cmocka_unit_test(a_process_begins_with_4_KiB_and_doubles),
+		cmocka_unit_test(a_process_begins_with_a_64th_of_its_share_and_doubles),
 		cmocka_unit_test(short_lived_processes_cost_what_they_put),
 		cmocka_unit_test(the_oldest_chunk_of_any_process_goes_first),
 		cmocka_unit_test(the_limit_holds_whatever_processes_do),

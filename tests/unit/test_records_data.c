@@ -560,6 +560,7 @@ static int live_in_want(void *context)
 		err = records_expect(world.records, 10);
 	if (!err) {
 		tell_story();
+		records_finish_ended(world.records);
 		lost = counts();
 		assert_int_equal(lost->bad_records, 0);
 		assert_in_range(lost->samples + lost->put_failed + lost->no_memory, 3, 4);

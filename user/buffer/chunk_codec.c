@@ -147,7 +147,6 @@ static int make_twin(const struct chunk *done, const struct packing *packing, co
 	twin->header = done->header;
 	twin->header.flags |= CHUNK_COMPRESSED;
 	twin->header.stored_bytes = stored_bytes;
-	twin->owner = done->owner;
 	memcpy(twin->bytes, packing->directory, directory_bytes);
 	memcpy(twin->bytes + directory_bytes, packed, packed_bytes);
 	*out = twin;

@@ -14,7 +14,10 @@
 #include "buffer/chunk_manager_limit.h"
 #include "buffer/chunk_update.h"
 
+/* A process's first chunk is 4 to 64 KiB, a 64th of what its last ones may be. */
 #define CHUNK_FIRST_BYTES (4U * 1024)
+#define CHUNK_FIRST_MAX_BYTES (64U * 1024)
+#define FIRST_OF_FAIR 64
 #define CHUNK_MAX_BYTES (256U * 1024)
 #define CHUNK_LEAST_BYTES 64U
 /* Of the limit, each process's chunk is at most this part; never less than a quarter. */
@@ -43,9 +46,11 @@ struct memory_controller {
 	uint64_t unreleased_bytes, released_bytes;
 	uint64_t max_bytes;
 	uint32_t chunk_ceiling_bytes;
+	uint32_t first_bytes; /* asked for; 0: not */
 	size_t live;
 	/* The managers' thread only. */
 	uint64_t extra_bytes;
+	uint64_t complete_since_ns;
 	struct managed *first_waiting;
 	const struct chunk_expander *expander;
 };
@@ -140,10 +145,15 @@ static void fit_chunks(struct memory_controller *controller)
 	uint64_t most = clamp(power_of_two_up_to(controller->max_bytes / CHUNKS_AT_LEAST),
 			      CHUNK_LEAST_BYTES, controller->chunk_ceiling_bytes);
 	uint64_t fair = power_of_two_up_to(controller->max_bytes / (CHUNKS_IN_LIMIT * live));
-	uint64_t first = controller->domain.chunk_first_bytes;
-	uint64_t bytes = fair < first ? first : fair;
+	uint64_t first = controller->first_bytes;
+	uint64_t bytes;
 
+	if (!first)
+		first = clamp(power_of_two_up_to(fair / FIRST_OF_FAIR), CHUNK_FIRST_BYTES,
+			      CHUNK_FIRST_MAX_BYTES);
+	bytes = fair < first ? first : fair;
 	bytes = bytes < most ? bytes : most;
+	controller->domain.chunk_first_bytes = (uint32_t)(first < bytes ? first : bytes);
 	if (bytes != controller->domain.chunk_max_bytes)
 		chunk_domain_set_max(&controller->domain, (uint32_t)bytes);
 }
@@ -221,8 +231,11 @@ static void make_room(struct memory_controller *controller, uint64_t bytes)
 	struct managed *oldest;
 	uint64_t done_ns;
 
-	while ((oldest = to_shorten(controller, bytes, &done_ns)) != NULL)
+	while ((oldest = to_shorten(controller, bytes, &done_ns)) != NULL) {
 		chunk_manager_destroy_at_or_before(oldest->manager, done_ns);
+		if (done_ns > controller->complete_since_ns)
+			controller->complete_since_ns = done_ns;
+	}
 }
 
 /* Also for what on_update() will fold in when it is released: there no memory may be lacking. */
@@ -273,10 +286,9 @@ int memory_controller_open(struct memory_controller **out,
 	}
 	controller->max_bytes = config->max_bytes;
 	controller->chunk_ceiling_bytes = most;
+	controller->first_bytes = config->chunk_first_bytes;
 	controller->expander = config->expander;
 	fit_chunks(controller);
-	if (controller->domain.chunk_first_bytes > controller->domain.chunk_max_bytes)
-		controller->domain.chunk_first_bytes = controller->domain.chunk_max_bytes;
 	*out = controller;
 	return 0;
 }
@@ -376,6 +388,11 @@ struct memory_stats memory_controller_get_stats(struct memory_controller *contro
 	};
 	unlock(controller);
 	return stats;
+}
+
+uint64_t memory_controller_complete_since_ns(const struct memory_controller *controller)
+{
+	return controller->complete_since_ns;
 }
 
 uint64_t memory_controller_oldest_ns(struct memory_controller *controller)

@@ -27,7 +27,7 @@ struct memory_controller;
 
 struct memory_controller_config {
 	uint64_t max_bytes;
-	uint32_t chunk_first_bytes; /* of each process; 0: 4 KiB */
+	uint32_t chunk_first_bytes; /* of each process; 0: 4 to 64 KiB, as there is room */
 	uint32_t chunk_max_bytes; /* no chunk is larger, however large the limit; 0: 256 KiB */
 	const struct chunk_expander *expander; /* borrowed; what reads the compressor's work */
 };
@@ -64,6 +64,11 @@ struct memory_stats memory_controller_get_stats(struct memory_controller *contro
 
 /* When the oldest chunk that can be read, of any process, was begun; 0: there is none. */
 uint64_t memory_controller_oldest_ns(struct memory_controller *controller);
+
+/*
+ * Everything that was put after this time is still there, of every process; 0: so is all before it. Never falls.
+ */
+uint64_t memory_controller_complete_since_ns(const struct memory_controller *controller);
 
 /* ---- compression ------------------------------------------------------------------- */
 

@@ -42,6 +42,7 @@ struct records {
 	struct records_counts counts;
 	struct incoming *incoming;
 	struct tgids expected;
+	struct process *ending; /* images that ended and may hold a chunk */
 	/* of the sample at hand, root first */
 	uint64_t frames[GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS + 1];
 	union { /* of the raw sample at hand */
@@ -132,6 +133,27 @@ static void mark_alive(struct records *records, struct process *process)
 	records->counts.live_processes++;
 }
 
+/* Its last samples may still come. */
+static void note_ended(struct records *records, struct process *process)
+{
+	if (!process->buffer || process->is_ending)
+		return;
+	process->is_ending = true;
+	process->next_ending = records->ending;
+	records->ending = process;
+}
+
+void records_finish_ended(struct records *records)
+{
+	struct process *process;
+
+	while ((process = records->ending) != NULL) {
+		records->ending = process->next_ending;
+		process->is_ending = false;
+		profile_buffer_finish(process->buffer);
+	}
+}
+
 static void mark_dead(struct records *records, struct process *process, uint64_t time_ns)
 {
 	if (process->died_ns)
@@ -139,8 +161,7 @@ static void mark_dead(struct records *records, struct process *process, uint64_t
 	process->died_ns = time_ns;
 	if (process->is_counted)
 		records->counts.live_processes--;
-	if (process->buffer)
-		profile_buffer_finish(process->buffer);
+	note_ended(records, process);
 	tell_changed(records, process);
 }
 
@@ -493,6 +514,8 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		records->counts.put_failed++;
 	else
 		records->counts.samples++;
+	if (process->died_ns)
+		note_ended(records, process);
 }
 
 /* Registers and stack memory: the frames are found here, with what is known of the process by now. */

@@ -85,6 +85,9 @@ void records_forget_cpu_time(struct records *records);
 /* Takes a record of `size` bytes. Never fails: what cannot be used is counted. */
 void records_apply(struct records *records, const void *record, size_t size);
 
+/* Takes from processes that have ended what their buffers no longer need; once in a while, when no sample of theirs is under way. */
+void records_finish_ended(struct records *records);
+
 const struct records_counts *records_counts(const struct records *records);
 
 #endif

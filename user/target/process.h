@@ -58,6 +58,8 @@ struct process {
 	struct threads threads;
 	struct address_space space;
 	struct profile_buffer *buffer; /* its samples; NULL: none so far. Owned by who set it */
+	bool is_ending; /* in the list of those whose buffer is to be finished, by who set it */
+	struct process *next_ending;
 };
 
 struct processes;
