@@ -24,11 +24,15 @@
 
 /* ---- counting ---------------------------------------------------------------------- */
 
-static void add_fact(struct numbers *numbers, const char *name, uint64_t value)
+void numbers_add(struct numbers *numbers, const struct profile_fact *fact)
 {
 	if (numbers->count < NUMBERS_MAX)
-		numbers->facts[numbers->count++] =
-			(struct profile_fact){.name = name, .value = value};
+		numbers->facts[numbers->count++] = *fact;
+}
+
+static void add_fact(struct numbers *numbers, const char *name, uint64_t value)
+{
+	numbers_add(numbers, &(struct profile_fact){.name = name, .value = value});
 }
 
 static void tally_kernel(const struct session *session, struct numbers *numbers)
@@ -91,7 +95,6 @@ static void tally_buffer(const struct session *session, struct numbers *numbers)
 	struct memory_controller *memory = profile_memory_controller(session->memory);
 	struct memory_stats stats = memory_controller_get_stats(memory);
 	struct compressor_counts compression = profile_memory_compression(session->memory);
-	uint64_t used = 0;
 	size_t i;
 
 	for (i = 0; i < processes_count(session->processes); i++) {
@@ -102,7 +105,7 @@ static void tally_buffer(const struct session *session, struct numbers *numbers)
 			continue;
 		state = profile_buffer_get_state(process->buffer);
 		numbers->overwritten += state.cleared;
-		used += state.range_end - state.range_start;
+		numbers->used_bytes += state.range_end - state.range_start;
 	}
 	add_fact(numbers, "samples_overwritten", numbers->overwritten);
 	add_fact(numbers, "buffer_chunks_made", stats.made);
@@ -115,7 +118,7 @@ static void tally_buffer(const struct session *session, struct numbers *numbers)
 	add_fact(numbers, "buffer_bytes_compressed_to", compression.bytes_out);
 	add_fact(numbers, "buffer_compression_cpu_ns", compression.cpu_ns);
 	add_fact(numbers, "buffer_bytes", stats.unreleased_bytes + stats.released_bytes);
-	add_fact(numbers, "buffer_bytes_used", used);
+	add_fact(numbers, "buffer_bytes_used", numbers->used_bytes);
 	add_fact(numbers, "ring_bytes", kernel_side_ring_bytes(session->kernel));
 	add_fact(numbers, "sampling_rate_hz", session->config->rate_hz);
 }

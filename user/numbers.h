@@ -12,7 +12,7 @@
 
 struct session;
 
-#define NUMBERS_MAX 48
+#define NUMBERS_MAX 64
 
 struct numbers {
 	struct profile_fact facts[NUMBERS_MAX];
@@ -20,9 +20,13 @@ struct numbers {
 	uint64_t lost; /* samples that were taken, or should have been, and are not in the buffer */
 	uint64_t overwritten; /* samples that made room for later ones */
 	uint64_t from_ns; /* from then on, whatever was sampled is in the buffer */
+	uint64_t used_bytes; /* what is in the buffer */
 	uint64_t events_lost; /* names, mappings and threads may be missing */
 	uint64_t no_room; /* files whose unwind table found no room, for a while at least */
 };
+
+/* One more, whose texts must outlive `numbers`. What does not fit is left out. */
+void numbers_add(struct numbers *numbers, const struct profile_fact *fact);
 
 void numbers_collect(const struct session *session, struct numbers *out);
 

@@ -8,6 +8,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "buffer/profile_memory.h"
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
@@ -27,7 +28,6 @@
 #include <unistd.h>
 
 #define POLL_MS 100
-#define BAR_WIDTH 12
 
 /* ---- signals ------------------------------------------------------------------- */
 
@@ -78,19 +78,6 @@ bool session_is_cancelled(void *context)
 
 /* ---- status line ----------------------------------------------------------------- */
 
-static void draw_bar(char *bar, double part)
-{
-	int filled = part < 1 ? (int)(part * BAR_WIDTH) : BAR_WIDTH;
-
-	memset(bar, ' ', BAR_WIDTH + 3);
-	bar[0] = '[';
-	memset(bar + 1, '=', (size_t)filled);
-	if (filled < BAR_WIDTH)
-		bar[1 + filled] = '>';
-	bar[BAR_WIDTH + 1] = ']';
-	bar[BAR_WIDTH + 3] = '\0';
-}
-
 static void show_status(const struct session *session, uint64_t now)
 {
 	const struct records_counts *counts = records_counts(session->records);
@@ -98,14 +85,16 @@ static void show_status(const struct session *session, uint64_t now)
 	struct memory_stats memory =
 		memory_controller_get_stats(profile_memory_controller(session->memory));
 	uint64_t stats[GB_STAT_COUNT] = {0};
-	char bar[BAR_WIDTH + 4] = "";
+	char bar[PROGRESS_BAR_BYTES] = "";
 
+	if (session->config->progress != PROGRESS_BAR)
+		return;
 	if (session->phase == PHASE_WAITING) {
 		log_status("  begins in %.1f s", (double)(session->begin_ns - now) / NS_PER_SEC);
 		return;
 	}
 	if (session->config->duration_s > 0)
-		draw_bar(bar, elapsed / session->config->duration_s);
+		progress_draw_bar(bar, elapsed / session->config->duration_s);
 	(void)kernel_side_stats(session->kernel, stats);
 	log_status("  %s%.1f s%s   %" PRIu64 " samples   %" PRIu64 " lost   %.1f MB", bar, elapsed,
 		   session->phase == PHASE_PAUSED ? ", paused" : "", counts->samples,

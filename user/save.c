@@ -8,6 +8,7 @@
 #include "gecko/output.h"
 #include "gecko/profile.h"
 #include "numbers.h"
+#include "provenance.h"
 #include "session_state.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
@@ -20,8 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PATH_BYTES 4200
+/* To read the kernel's symbols takes about as long as this much of the buffer. */
+#define KERNEL_SYMBOLS_WORK (512 << 10)
 
 /* ---- where to -------------------------------------------------------------------- */
 
@@ -72,6 +76,9 @@ int save_check(struct session *session)
 struct writing {
 	struct machine_facts machine;
 	struct numbers numbers;
+	struct provenance provenance;
+	struct progress_view view;
+	struct progress whole;
 	struct symbolizer *symbolizer;
 	struct kernel_symbols *kernel;
 	struct profile_facts facts;
@@ -121,31 +128,58 @@ static void collect_facts(const struct session *session, struct writing *writing
 		.duration_s = config->duration_s,
 		.threads = writing->threads,
 		.features = writing->features,
-		.log = writing->numbers.facts,
-		.log_count = writing->numbers.count,
 		.include_args = config->include_args,
+		.writer_pid = (uint32_t)getpid(),
 	};
 }
 
-static int open_symbols(const struct session *session, struct writing *writing)
+/* Why kernel frames have no names; logs it. */
+static int open_kernel_symbols(struct writing *writing)
 {
-	int err;
+	int err = kernel_symbols_open(&writing->kernel, NULL);
 
-	if (session->config->addresses)
-		return 0;
-	err = symbolizer_open(&writing->symbolizer, NULL);
-	if (err || !session->config->kernel_stacks)
-		return err;
-	err = kernel_symbols_open(&writing->kernel, NULL);
 	if (err == -EACCES)
 		log_warn("kernel symbols: hidden; kernel frames have no names. To see them: sysctl "
 			 "kernel.kptr_restrict=0");
 	else if (err)
 		log_warn("kernel symbols: %s; kernel frames have no names", strerror(-err));
-	return 0;
+	return err;
 }
 
-static int write_to(struct session *session, const struct writing *writing, const char *path,
+static int open_symbols(const struct session *session, struct writing *writing, int *kernel_error)
+{
+	int err;
+
+	*kernel_error = 0;
+	if (session->config->addresses)
+		return 0;
+	err = symbolizer_open(&writing->symbolizer, NULL);
+	if (!err && session->config->kernel_stacks)
+		*kernel_error = open_kernel_symbols(writing);
+	return err;
+}
+
+/* Everything that can be said before the profile is written. */
+static int prepare(struct session *session, struct writing *writing, uint64_t until_ns)
+{
+	int err, kernel_error;
+
+	/* Who writes a capture has no say on the terminal: the recording has. */
+	writing->view.style = until_ns ? PROGRESS_NONE : session->config->progress;
+	stages_enter(&session->stages, "symbols");
+	collect_facts(session, writing);
+	writing->facts.until_ns = until_ns;
+	progress_begin(&writing->whole, &writing->view, "reading kernel symbols",
+		       KERNEL_SYMBOLS_WORK + writing->numbers.used_bytes + 1);
+	err = open_symbols(session, writing, &kernel_error);
+	progress_add(&writing->whole, KERNEL_SYMBOLS_WORK);
+	provenance_add(session, kernel_error, &writing->provenance, &writing->numbers);
+	writing->facts.log = writing->numbers.facts;
+	writing->facts.log_count = writing->numbers.count;
+	return err;
+}
+
+static int write_to(struct session *session, struct writing *writing, const char *path,
 		    struct profile_summary *summary, uint64_t *bytes)
 {
 	const struct output_options options = {
@@ -154,12 +188,15 @@ static int write_to(struct session *session, const struct writing *writing, cons
 		.owner_uid = session->account.is_set ? (int)session->account.uid : -1,
 		.owner_gid = session->account.is_set ? (int)session->account.gid : -1,
 	};
+	struct progress part;
 	const struct profile_input input = {
 		.facts = &writing->facts,
 		.processes = session->processes,
 		.objects = session->objects,
 		.symbolizer = writing->symbolizer,
 		.kernel = writing->kernel,
+		.progress = &part,
+		.stages = &session->stages,
 	};
 	struct output *output;
 	int err;
@@ -168,9 +205,12 @@ static int write_to(struct session *session, const struct writing *writing, cons
 	if (err)
 		return err;
 	summary->top_count = session->config->top;
+	progress_split(&part, &writing->whole, writing->numbers.used_bytes + 1, NULL, 1);
 	err = profile_write(&input, output, summary);
 	if (!err)
 		err = output_commit(output);
+	if (!err)
+		progress_end(&writing->whole);
 	*bytes = output_bytes_out(output);
 	output_close(output);
 	return err;
@@ -182,7 +222,7 @@ static bool is_disk_trouble(int err)
 }
 
 /* The file's own place is full or broken: the profile goes to $TMPDIR rather than nowhere. */
-static int write_elsewhere(struct session *session, const struct writing *writing, const char *path,
+static int write_elsewhere(struct session *session, struct writing *writing, const char *path,
 			   struct profile_summary *summary, uint64_t *bytes)
 {
 	const char *directory = getenv("TMPDIR"), *slash = strrchr(path, '/');
@@ -201,8 +241,7 @@ static int write_elsewhere(struct session *session, const struct writing *writin
 	return err;
 }
 
-static int write_and_report(struct session *session, const struct writing *writing,
-			    const char *path)
+static int write_and_report(struct session *session, struct writing *writing, const char *path)
 {
 	struct profile_summary summary = {0};
 	uint64_t bytes = 0;
@@ -233,9 +272,7 @@ static int save(struct session *session, const char *path, uint64_t until_ns)
 		log_error("out of memory; the profile is lost");
 		return -ENOMEM;
 	}
-	collect_facts(session, writing);
-	writing->facts.until_ns = until_ns;
-	err = open_symbols(session, writing);
+	err = prepare(session, writing, until_ns);
 	if (err)
 		log_error("symbols: %s; the profile is lost", strerror(-err));
 	else

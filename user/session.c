@@ -330,7 +330,7 @@ static int open_capture(struct session *session)
 	records_listen(session->records, &(struct records_listener){.changed = note_change,
 								    .unwind = unwind_raw,
 								    .context = session->publisher});
-	err = sideband_open(&session->sideband, !kernel_side_tells_mappings(session->kernel));
+	err = sideband_open(&session->sideband, kernel_side_mappings_error(session->kernel) != 0);
 	if (!err)
 		err = drain_open(&session->drain, session->kernel, session->sideband,
 				 session->records, session->publisher, session->dump_fd);
@@ -505,9 +505,11 @@ int session_stop(struct session *session)
 	session->timers = NULL;
 	if (!session->drain)
 		return 0;
+	stages_enter(&session->stages, "collecting");
 	err = drain_finish(session->drain);
 	if (!err)
 		err = drain_list_tasks(session->drain);
+	stages_end(&session->stages);
 	if (err)
 		log_warn("recording: its last moments are missing: %s", strerror(-err));
 	return 0;

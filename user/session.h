@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/progress.h"
+
 struct session;
 
 struct session_config {
@@ -37,6 +39,7 @@ struct session_config {
 	const char *profile_name; /* NULL: the target's name */
 	size_t include_args; /* arguments that go into process names */
 	size_t top; /* hottest functions to print at the end */
+	enum progress_style progress; /* what is shown while it records and saves */
 	const char *dump_path; /* also write all records here; NULL: do not */
 };
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/stages.h"
 #include "gecko/profile.h"
 #include "phase.h"
 #include "session.h"
@@ -47,6 +48,7 @@ struct session {
 	uint64_t begin_ns; /* when samples are to be taken from */
 	uint64_t start_ns, start_real_ns, end_ns;
 	uint64_t next_second_ns;
+	struct stages stages; /* of what comes after the recording */
 };
 
 /* Reads all signals that are there. Returns the last one that asks to stop, or 0. */

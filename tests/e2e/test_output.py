@@ -7,7 +7,7 @@ import re
 import subprocess
 import zlib
 
-from harness import Profile, expect, expect_equal, expect_match, read_profile_bytes
+from harness import PYTHON, Profile, expect, expect_between, expect_equal, expect_match, read_profile_bytes
 
 NOBODY = 65534
 
@@ -152,6 +152,68 @@ def test_quiet(test):
     expect_equal((recording.stdout, recording.stderr), ("", ""), "stdout and stderr with -q")
 
 
+def test_progress_json(test):
+    recording, target = record_hot(test, "--progress=json")
+    check_hot(recording.finish(), target)
+    lines = recording.stderr.splitlines()
+    steps = [json.loads(line) for line in lines if line.startswith("{")]
+    expect_equal([set(step) for step in steps], [{"progress", "task", "eta_s"}] * len(steps), "the keys")
+    parts = [step["progress"] for step in steps]
+    expect_equal((parts[0], parts[-1]), (0, 1), "the first and the last progress")
+    expect_equal(parts, sorted(parts), "progress")
+    expect_equal(parts.count(1), 1, "the number of ends")
+    # First and last, and in between no more than one in a tenth of a second.
+    expect(len(parts) <= 3 + 10 * recording_age_s(recording), f"{len(parts)} lines of progress")
+    expect_equal([line.split()[0] for line in lines if not line.startswith("{")], ["geckobpf:", "geckobpf:", "open"],
+                 "how the other lines begin")
+
+
+def recording_age_s(recording):
+    """How long it took to make the profile after the recording."""
+    (log,) = Profile(recording.path).raw["profileGatheringLog"].values()
+    return sum(phase["duration_ms"] for phase in log["phases"]) / 1000
+
+
+def test_progress_refused(test):
+    process = test.start([test.geckobpf, "--progress=dots", "--all"])
+    expect_equal(process.wait(), 2, "the exit status")
+    expect_match(r"^geckobpf: --progress=dots: .*bar, json or none\n$", process.stderr, "what it says")
+
+
+def test_no_terminal(test):
+    """Nothing but the usual lines, and no control characters, whatever is asked for."""
+    for options in ([], ["--progress=bar"], ["--progress=none"]):
+        recording, _ = record_hot(test, *options)
+        recording.finish()
+        expect_equal([line.split()[0] for line in recording.stderr.splitlines()], ["geckobpf:", "geckobpf:", "open"],
+                     f"how the lines begin with {options}")
+        expect(not re.search(r"[\x00-\x09\x0b-\x1f]", recording.stderr), f"control characters: {recording.stderr!r}")
+
+
+def record_on_terminal(test, *options):
+    """What the terminal got."""
+    target = test.start_target("hot")
+    path = os.path.join(test.make_directory("out"), "p.json")
+    spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+    process = test.start([PYTHON, "-c", spawn, test.geckobpf, "--pid", target.pid, "--duration", "0.5", "-o", path,
+                          *options])
+    expect_equal(process.wait(), 0, "the exit status")
+    check_hot(Profile(path), target)
+    return process.stdout
+
+
+def test_terminal(test):
+    text = record_on_terminal(test)
+    clear = "\r\x1b[K"
+    expect_match(r"\[=*> *\] 0\.\d s .* samples", text, "the status line of the recording")
+    begin = text.index(clear + "  [>           ]  0 %   reading kernel symbols")
+    last, *after = text[begin:].split(clear)[2:][-1].split("\r\n")
+    expect_match(r"^geckobpf: wrote ", last, "what comes after the bar was removed")
+    expect(after and not any("%   " in line for line in after), f"the bar stays: {text!r}")
+    expect(clear not in record_on_terminal(test, "--progress=none"), "a status line with --progress=none")
+    expect(clear not in record_on_terminal(test, "-q"), "a status line with -q")
+
+
 def test_top(test):
     recording, _ = record_hot(test, "--top", 3)
     recording.finish()
@@ -271,3 +333,34 @@ def test_meta(test):
     profile.expect_nothing_lost()
     expect(profile.main_thread(target.pid).raw["processType"], "processType is missing")
     expect(json.loads(read_profile_bytes(recording.path)), "the profile is empty")
+
+
+def test_gathering_log(test):
+    recording, _ = record_hot(test)
+    profile = recording.finish()
+    (pid, log), = profile.raw["profileGatheringLog"].items()
+    expect_equal(pid, str(recording.pid), "the pid of the gathering log")
+    phases = {phase["name"]: phase for phase in log["phases"]}
+    expect_equal(list(phases), ["collecting", "symbols", "reading", "writing", "compressing"], "the phases")
+    peaks = []
+    for phase in phases.values():
+        expect_between(phase["duration_ms"], 0, 60000, f"the duration of {phase}")
+        expect_between(phase["rss_bytes"], 1e6, phase["peak_rss_bytes"], f"the memory after {phase}")
+        peaks.append(phase["peak_rss_bytes"])
+    expect(phases["reading"]["duration_ms"] > 0, "reading took no time")
+    expect(peaks[0] <= peaks[-1], f"the peak of the memory falls: {peaks}")
+
+
+def test_provenance(test):
+    recording, target = record_hot(test, "--rate", 250, "--user-only")
+    log = recording.finish().log()
+    expect_equal(log["options"], "--rate 250 --buffer-size 128 --unwind-memory 64 --user-only --symbols=names "
+                 f"--duration 0.5 --pid {target.pid}", "options")
+    expect_equal((log["event"], log["period_ns"]), ("cpu-clock", 4000000), "event and period")
+    expect_equal(log["kernel_release"], os.uname().release, "kernel_release")
+    for name in ("buffer_chunks_made", "buffer_chunks_recycled", "buffer_chunks_destroyed"):
+        expect(isinstance(log[name], int), f"{name} is {log[name]!r}")
+    expect(all(isinstance(value, str) and value for name, value in log.items() if name.startswith("fallback_")),
+           f"fallbacks without a reason: {log}")
+    secret = test.record("--duration", "0.3", "--", test.target("hot"), 1, "secret").finish(None)
+    expect(secret.log()["options"].endswith(" -- hot"), "the arguments of the command are in the profile")

@@ -113,9 +113,11 @@ static int write_profile(const struct replay *replay, struct output *output)
 	static const char *const threads[] = {"*", NULL}, *const features[] = {"stackwalk", "cpu",
 									       NULL};
 	const struct records_counts *counts = records_counts(replay->records);
-	const struct profile_fact log[] = {{"samples_recorded", counts->samples},
-					   {"records_bad", counts->bad_records},
-					   {"live_processes", counts->live_processes}};
+	const struct profile_fact log[] = {
+		{.name = "samples_recorded", .value = counts->samples},
+		{.name = "records_bad", .value = counts->bad_records},
+		{.name = "live_processes", .value = counts->live_processes},
+	};
 	const struct profile_facts facts = {
 		.product = "golden",
 		.version = "0",

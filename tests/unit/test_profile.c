@@ -62,7 +62,11 @@ static char kallsyms_path[] = "/tmp/test_profile.XXXXXX";
 
 static const char *const asked_threads[] = {"pid:42", NULL};
 static const char *const features[] = {"cpu", "stackwalk", NULL};
-static const struct profile_fact facts_log[] = {{"lost", 0}, {"samples", UINT64_MAX}};
+static const struct profile_fact facts_log[] = {
+	{.name = "lost"},
+	{.name = "samples", .value = UINT64_MAX},
+	{.name = "event", .value = 1, .text = "cpu-\"clock\""},
+};
 static const struct profile_facts facts = {
 	.product = "my\"app",
 	.version = "0.1.0",
@@ -79,7 +83,7 @@ static const struct profile_facts facts = {
 	.threads = asked_threads,
 	.features = features,
 	.log = facts_log,
-	.log_count = 2,
+	.log_count = 3,
 	.include_args = 2,
 };
 
@@ -349,7 +353,8 @@ static void meta(void **state)
 		"\"baseURL\":2},\"data\":[]},\"processType\":0,\"stackwalk\":1,\"gcpoison\":0,"
 		"\"asyncstack\":0,\"debug\":0},\"libs\":[],\"threads\":[],\"pausedRanges\":[],");
 	assert_contains(text, "],\"profilingLog\":{\"geckobpf\":{\"version\":\"0.1.0\",\"lost\":0,"
-			      "\"samples\":18446744073709551615,\"rows_out_of_order\":1,"
+			      "\"samples\":18446744073709551615,\"event\":\"cpu-\\\"clock\\\"\","
+			      "\"rows_out_of_order\":1,"
 			      "\"bytes_spilled\":0," STACK_ENDS "}}}");
 	free(text);
 	profile_summary_clear(&summary);

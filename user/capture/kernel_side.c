@@ -40,6 +40,7 @@ struct kernel_side {
 	int ring_fds[MAX_RINGS];
 	size_t ring_count;
 	size_t ring_bytes; /* of one ring */
+	int mmap_error; /* why perf_event_mmap is not traced; 0: it is */
 };
 
 /* libbpf's messages, one level down: its warnings explain our errors to who asks with -v. */
@@ -87,8 +88,8 @@ static void configure(struct kernel_side *kernel, const struct kernel_side_confi
 	rodata->cfg_control_wake_bytes = bpf_map__max_entries(kernel->skel->maps.control) / 4;
 }
 
-/* Whether a program may run when the kernel function `name` returns: it must be there, and tracing it allowed. */
-static bool can_trace(const char *name)
+/* Whether a program may run when the kernel function `name` returns: it must be there, and tracing it allowed. 0 or -errno. */
+static int can_trace(const char *name)
 {
 	const struct bpf_insn nothing[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
@@ -98,30 +99,30 @@ static bool can_trace(const char *name)
 	int fd, id = libbpf_find_vmlinux_btf_id(name, BPF_TRACE_FEXIT);
 
 	if (id <= 0)
-		return false;
+		return id ? id : -ENOENT;
 	options.attach_btf_id = (__u32)id;
 	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", nothing, 2, &options);
 	if (fd < 0)
-		return false;
+		return fd;
 	close(fd);
-	return true;
+	return 0;
 }
 
 /* What this kernel lacks, or does not allow, is left out. */
 static void choose_programs(struct kernel_side *kernel, const struct kernel_side_config *config)
 {
-	bool has_mmap = can_trace("perf_event_mmap");
-
-	bpf_program__set_autoload(kernel->skel->progs.on_mmap, has_mmap);
+	kernel->mmap_error = can_trace("perf_event_mmap");
+	bpf_program__set_autoload(kernel->skel->progs.on_mmap, !kernel->mmap_error);
 	bpf_program__set_autoload(kernel->skel->progs.sample_caller, config->for_tests);
-	if (!has_mmap)
-		log_debug("perf_event_mmap cannot be traced: woken for every mapping of code on "
-			  "the machine");
+	if (kernel->mmap_error)
+		log_debug("perf_event_mmap cannot be traced: %s; woken for every mapping of code "
+			  "on the machine",
+			  strerror(-kernel->mmap_error));
 }
 
-bool kernel_side_tells_mappings(const struct kernel_side *kernel)
+int kernel_side_mappings_error(const struct kernel_side *kernel)
 {
-	return bpf_program__autoload(kernel->skel->progs.on_mmap);
+	return kernel->mmap_error;
 }
 
 /* A place for every CPU there can be. */

@@ -32,8 +32,8 @@ struct kernel_side_config {
 int kernel_side_open(struct kernel_side **out, const struct kernel_side_config *config);
 void kernel_side_close(struct kernel_side *kernel);
 
-/* Whether the control ring says at once that a target has mapped code; not every kernel lets us. */
-bool kernel_side_tells_mappings(const struct kernel_side *kernel);
+/* The control ring says at once that a target has mapped code: 0; or why this kernel does not let us: -errno. */
+int kernel_side_mappings_error(const struct kernel_side *kernel);
 
 /* Starts the task and scheduler programs. From now on no fork, exec or exit of a target is missed. */
 int kernel_side_attach(struct kernel_side *kernel);

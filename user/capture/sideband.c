@@ -40,6 +40,7 @@ struct sideband {
 	size_t count, capacity;
 	size_t page_bytes;
 	uint32_t wake_bytes;
+	bool has_build_ids; /* 5.12 and later */
 	uint64_t lost;
 	union { /* a record put together; perf records are at most 64 KiB */
 		struct perf_event_header header;
@@ -110,11 +111,13 @@ static int open_event(unsigned int cpu, bool with_build_ids, uint32_t wake_bytes
 
 static int open_ring(struct sideband *sideband, unsigned int cpu, struct side_ring *out)
 {
-	int fd = open_event(cpu, true, sideband->wake_bytes);
+	int fd = open_event(cpu, sideband->has_build_ids, sideband->wake_bytes);
 	void *page;
 
-	if (fd == -EINVAL) /* before 5.12 there are no build ids in these records */
+	if (fd == -EINVAL && sideband->has_build_ids) {
+		sideband->has_build_ids = false;
 		fd = open_event(cpu, false, sideband->wake_bytes);
+	}
 	if (fd < 0)
 		return fd;
 	page = mmap(NULL, sideband->page_bytes + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
@@ -169,6 +172,7 @@ int sideband_open(struct sideband **out, bool wakes_at_once)
 	if (!sideband)
 		return -ENOMEM;
 	sideband->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	sideband->has_build_ids = true; /* until the kernel says no */
 	sideband->wake_bytes = wakes_at_once ? 1 : RING_BYTES / 4;
 	sideband->capacity = possible > 0 ? (size_t)possible : 1;
 	sideband->items = calloc(sideband->capacity, sizeof(*sideband->items));
@@ -294,6 +298,11 @@ void sideband_read(struct sideband *sideband, sideband_take take, void *context)
 
 	for (i = 0; i < sideband->count; i++)
 		read_ring(sideband, &sideband->items[i], take, context);
+}
+
+bool sideband_has_build_ids(const struct sideband *sideband)
+{
+	return sideband->has_build_ids;
 }
 
 uint64_t sideband_lost(const struct sideband *sideband)

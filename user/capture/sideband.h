@@ -29,6 +29,9 @@ int sideband_update(struct sideband *sideband);
 /* Hands over all that is there, CPU by CPU: in order of time only within one CPU. */
 void sideband_read(struct sideband *sideband, sideband_take take, void *context);
 
+/* Whether records of mappings bring build ids; kernels before 5.12 have none. */
+bool sideband_has_build_ids(const struct sideband *sideband);
+
 /* Records that the kernel could not write because a ring was full. */
 uint64_t sideband_lost(const struct sideband *sideband);
 

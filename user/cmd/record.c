@@ -49,6 +49,7 @@ enum option_key {
 	KEY_BUFFER_SIZE,
 	KEY_RING,
 	KEY_DELAY,
+	KEY_PROGRESS,
 	KEY_VERSION,
 	KEY_HELP = '?',
 };
@@ -97,6 +98,10 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Messages:", 4},
 	{"help", KEY_HELP, NULL, 0, "Show this and exit", 0},
 	{"version", KEY_VERSION, NULL, 0, "Show the version and exit", 0},
+	{"progress", KEY_PROGRESS, "bar|json|none", 0,
+	 "What is shown while it records and saves: a line on the terminal (default), nothing, or "
+	 "for programs, while it saves, lines of JSON on stderr",
+	 0},
 	{"quiet", 'q', NULL, 0, "Only errors", 0},
 	{"verbose", 'v', NULL, 0, "More of them", 0},
 	{0},
@@ -190,6 +195,24 @@ static error_t parse_symbols(struct arguments *arguments, const char *text)
 	return 0;
 }
 
+static error_t parse_progress(struct arguments *arguments, const char *text)
+{
+	static const char *const names[] = {
+		[PROGRESS_NONE] = "none",
+		[PROGRESS_BAR] = "bar",
+		[PROGRESS_JSON] = "json",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(text, names[i]))
+			continue;
+		arguments->config.progress = (enum progress_style)i;
+		return 0;
+	}
+	return reject(arguments, "--progress=%s: not known; give bar, json or none", text);
+}
+
 static error_t parse_count(struct arguments *arguments, const char *option, const char *text,
 			   size_t *out)
 {
@@ -263,6 +286,8 @@ static error_t parse_output_option(int key, char *value, struct arguments *argum
 		return value ? parse_count(arguments, "--include-args", value,
 					   &config->include_args)
 			     : 0;
+	case KEY_PROGRESS:
+		return parse_progress(arguments, value);
 	case KEY_TOP:
 		return parse_count(arguments, "--top", value, &config->top);
 	case KEY_DUMP:
@@ -455,6 +480,7 @@ static int run(const struct command_line *line)
 		.config = {.rate_hz = DEFAULT_RATE_HZ,
 			   .children = true,
 			   .kernel_stacks = true,
+			   .progress = PROGRESS_BAR,
 			   .buffer_bytes = DEFAULT_BUFFER_BYTES,
 			   .unwind_bytes = DEFAULT_UNWIND_BYTES},
 	};

@@ -13,14 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
+#include "base/stages.h"
 #include "buffer/profile_buffer.h"
 #include "gecko/frames.h"
 #include "gecko/json.h"
 #include "gecko/libs.h"
 #include "gecko/meta.h"
+#include "gecko/spool.h"
 #include "gecko/tally.h"
 #include "gecko/thread_stream.h"
 #include "target/process.h"
+
+/* Of PROCESS_UNITS; what is left goes to writing, which compresses. */
+#define READING_UNITS 33
 
 struct process_writer {
 	struct profile_pass *pass;
@@ -29,6 +35,7 @@ struct process_writer {
 	struct thread_stream_source source;
 	struct thread_stream **streams; /* by thread number; NULL: no samples so far */
 	size_t stream_count;
+	struct progress reading; /* in samples */
 	uint64_t sample_count;
 };
 
@@ -117,6 +124,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 	struct process_writer *writer = context;
 	int err;
 
+	progress_add(&writer->reading, 1);
 	if (!is_in_profile(writer->pass->input->facts, sample))
 		return 0;
 	err = need_stream(writer, sample->thread);
@@ -129,17 +137,25 @@ static int on_sample(void *context, const struct sample_view *sample)
 	return thread_stream_sample(writer->streams[sample->thread], sample);
 }
 
-static int read_buffer(struct process_writer *writer)
+static int read_buffer(struct process_writer *writer, struct progress *progress)
 {
 	static const struct profile_visitor visitor = {
 		.restart = on_restart,
 		.node = on_node,
 		.sample = on_sample,
 	};
+	struct profile_buffer_state state;
+	int err;
 
 	if (!writer->process->buffer)
 		return 0;
-	return profile_buffer_read(writer->process->buffer, &visitor, writer);
+	state = profile_buffer_get_state(writer->process->buffer);
+	stages_enter(writer->pass->input->stages, "reading");
+	progress_split(&writer->reading, progress, READING_UNITS, "reading samples",
+		       state.pushed - state.cleared);
+	err = profile_buffer_read(writer->process->buffer, &visitor, writer);
+	progress_end(&writer->reading);
+	return err;
 }
 
 /* ---- counting -------------------------------------------------------------------------- */
@@ -324,6 +340,18 @@ static int write_threads(struct process_writer *writer)
 
 /* ---- the process ------------------------------------------------------------------------ */
 
+/* All that has a size worth mentioning. */
+static uint64_t row_bytes(const struct process_writer *writer)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < writer->stream_count; i++)
+		if (writer->streams[i])
+			bytes += spool_bytes(writer->streams[i]->rows);
+	return bytes;
+}
+
 static int write_entry(struct process_writer *writer)
 {
 	struct json *json = writer->pass->json;
@@ -348,15 +376,32 @@ static int write_entry(struct process_writer *writer)
 	return err ? err : json_error(json);
 }
 
-int process_write(struct profile_pass *pass, struct process *process, bool keep_empty)
+static int write_counted(struct process_writer *writer, struct progress *progress)
+{
+	struct profile_pass *pass = writer->pass;
+	struct progress writing;
+	int err;
+
+	stages_enter(pass->input->stages, "writing");
+	progress_split(&writing, progress, PROCESS_UNITS - READING_UNITS, "writing",
+		       row_bytes(writer));
+	pass->writing = &writing;
+	err = write_entry(writer);
+	pass->writing = NULL;
+	progress_end(&writing);
+	return err;
+}
+
+int process_write(struct profile_pass *pass, struct process *process, bool keep_empty,
+		  struct progress *progress)
 {
 	struct process_writer writer;
 	int err = open_writer(&writer, pass, process);
 
 	if (!err)
-		err = read_buffer(&writer);
+		err = read_buffer(&writer, progress);
 	if (!err && (writer.sample_count || keep_empty))
-		err = write_entry(&writer);
+		err = write_counted(&writer, progress);
 	close_writer(&writer);
 	return err;
 }

@@ -13,9 +13,14 @@
 
 struct json;
 struct libs;
+struct output;
 struct process;
+struct progress;
 struct spool_pool;
 struct tally;
+
+/* A process as a piece of work. */
+#define PROCESS_UNITS 100
 
 /* What the writing of all processes shares, borrowed, and what it counts. */
 struct profile_pass {
@@ -24,14 +29,17 @@ struct profile_pass {
 	struct libs *libs;
 	struct spool_pool *pool;
 	struct tally *tally;
+	struct output *output;
+	struct progress *writing; /* counts bytes of JSON; NULL: nobody does */
 	struct profile_summary summary; /* without the top */
 	uint64_t clamped_count; /* rows whose time would have gone backwards */
 };
 
 /*
- * Writes the process, if it has samples or `keep_empty`. 0, -ENOMEM, -EBADMSG (the buffer makes
+ * Writes the process, if it has samples or `keep_empty`; `progress`: a piece of PROCESS_UNITS. 0, -ENOMEM, -EBADMSG (the buffer makes
  * no sense), json's error, -errno of the spool.
  */
-int process_write(struct profile_pass *pass, struct process *process, bool keep_empty);
+int process_write(struct profile_pass *pass, struct process *process, bool keep_empty,
+		  struct progress *progress);
 
 #endif

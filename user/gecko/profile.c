@@ -2,14 +2,18 @@
 /*
  * profile.c - the document around the processes.
  *
- *   { meta, libs: [], threads: [], ..., processes: [ one a program image ], profilingLog }
+ *   { meta, libs: [], threads: [], ..., processes: [ one a program image ], profilingLog, profileGatheringLog }
  */
 #include "gecko/profile.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
+#include "base/stages.h"
+#include "buffer/profile_buffer.h"
 #include "gecko/json.h"
 #include "gecko/label.h"
 #include "gecko/libs.h"
@@ -27,7 +31,16 @@
 
 static int write_to_output(void *context, const void *data, size_t size)
 {
-	return output_write(context, data, size);
+	struct profile_pass *pass = context;
+	const char *before = stages_enter(pass->input->stages, "compressing");
+	int err = output_write(pass->output, data, size);
+
+	if (before)
+		stages_enter(pass->input->stages, before);
+	else
+		stages_end(pass->input->stages);
+	progress_add(pass->writing, size);
+	return err;
 }
 
 static void close_pass(struct profile_pass *pass)
@@ -41,11 +54,12 @@ static void close_pass(struct profile_pass *pass)
 static int open_pass(struct profile_pass *pass, const struct profile_input *input,
 		     struct output *output)
 {
-	const struct json_sink sink = {write_to_output, output};
+	const struct json_sink sink = {write_to_output, pass};
 	int err;
 
 	memset(pass, 0, sizeof(*pass));
 	pass->input = input;
+	pass->output = output;
 	err = json_open(&pass->json, &sink);
 	if (!err)
 		err = libs_open(&pass->libs, input->symbolizer);
@@ -76,25 +90,51 @@ static struct process *first_process(struct processes *processes)
 	return i ? processes_at(processes, 0) : NULL;
 }
 
+/* What a process takes to write: bytes of its buffer, and something for itself. */
+static uint64_t work_of(const struct process *process)
+{
+	struct profile_buffer_state state;
+
+	if (!process->buffer)
+		return 1;
+	state = profile_buffer_get_state(process->buffer);
+	return 1 + state.range_end - state.range_start;
+}
+
+static uint64_t work_of_all(struct processes *processes)
+{
+	uint64_t work = 0;
+	size_t i;
+
+	for (i = 0; i < processes_count(processes); i++)
+		work += work_of(processes_at(processes, i));
+	return work;
+}
+
 static int write_processes(struct profile_pass *pass)
 {
 	struct processes *processes = pass->input->processes;
+	struct progress all, part;
 	struct process *first;
 	size_t i;
 	int err = 0;
 
+	progress_split(&all, pass->input->progress, 1, NULL, work_of_all(processes));
 	json_key(pass->json, "processes");
 	json_array_begin(pass->json);
 	for (i = 0; i < processes_count(processes) && !err; i++) {
 		struct process *process = processes_at(processes, i);
 
-		err = process_write(pass, process, keeps_empty(pass, process));
+		progress_split(&part, &all, work_of(process), NULL, PROCESS_UNITS);
+		err = process_write(pass, process, keeps_empty(pass, process), &part);
+		progress_end(&part);
 	}
 	/* A profile without threads is refused. */
 	first = pass->summary.processes ? NULL : first_process(processes);
 	if (first && !err)
-		err = process_write(pass, first, true);
+		err = process_write(pass, first, true, NULL);
 	json_array_end(pass->json);
+	progress_end(&all);
 	return err;
 }
 
@@ -113,6 +153,14 @@ static void write_stack_ends(struct json *json, const uint64_t *ends)
 	json_object_end(json);
 }
 
+static void write_fact(struct json *json, const struct profile_fact *fact)
+{
+	if (fact->text)
+		json_key_string(json, fact->name, fact->text);
+	else
+		json_key_u64(json, fact->name, fact->value);
+}
+
 static void write_log(const struct profile_pass *pass)
 {
 	const struct profile_facts *facts = pass->input->facts;
@@ -126,10 +174,46 @@ static void write_log(const struct profile_pass *pass)
 	if (facts->version)
 		json_key_string(json, "version", facts->version);
 	for (i = 0; i < facts->log_count; i++)
-		json_key_u64(json, facts->log[i].name, facts->log[i].value);
+		write_fact(json, &facts->log[i]);
 	json_key_u64(json, "rows_out_of_order", pass->clamped_count);
 	json_key_u64(json, "bytes_spilled", spool_pool_spilled(pass->pool));
 	write_stack_ends(json, pass->summary.stack_ends);
+	json_object_end(json);
+	json_object_end(json);
+}
+
+static void write_stage(struct json *json, const struct stage *stage)
+{
+	json_object_begin(json);
+	json_key_string(json, "name", stage->name);
+	json_key_time_ms(json, "duration_ms", (int64_t)stage->duration_ns);
+	json_key_u64(json, "rss_bytes", stage->rss_bytes);
+	json_key_u64(json, "peak_rss_bytes", stage->peak_bytes);
+	json_object_end(json);
+}
+
+/* How this profile was made, up to here: all but this text and the logs has gone through the compression. */
+static void write_gathering_log(const struct profile_pass *pass)
+{
+	struct stages *stages = pass->input->stages;
+	struct json *json = pass->json;
+	char pid[16];
+	size_t i;
+
+	if (!stages)
+		return;
+	(void)json_flush(json); /* its error sticks */
+	stages_end(stages);
+	snprintf(pid, sizeof(pid), "%u", pass->input->facts->writer_pid);
+	json_key(json, "profileGatheringLog");
+	json_object_begin(json);
+	json_key(json, pid);
+	json_object_begin(json);
+	json_key(json, "phases");
+	json_array_begin(json);
+	for (i = 0; i < stages->count; i++)
+		write_stage(json, &stages->items[i]);
+	json_array_end(json);
 	json_object_end(json);
 	json_object_end(json);
 }
@@ -148,6 +232,7 @@ static int write_profile(struct profile_pass *pass)
 	json_key_literal(json, "sources", SOURCES);
 	err = write_processes(pass);
 	write_log(pass);
+	write_gathering_log(pass);
 	json_object_end(json);
 	return err ? err : json_flush(json);
 }

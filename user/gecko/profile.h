@@ -24,13 +24,16 @@
 struct kernel_symbols;
 struct output;
 struct processes;
+struct progress;
 struct objects;
+struct stages;
 struct symbolizer;
 
-/* A name and a number for the profilingLog. */
+/* A name and a number, or a text, for the profilingLog. */
 struct profile_fact {
 	const char *name;
 	uint64_t value;
+	const char *text; /* borrowed, any bytes; NULL: the number counts */
 };
 
 struct time_range {
@@ -64,6 +67,7 @@ struct profile_facts {
 	const struct profile_fact *log; /* counters and provenance for profilingLog */
 	size_t log_count;
 	size_t include_args; /* how many arguments of a command line go into the process name */
+	uint32_t writer_pid; /* who wrote the profile, for the profileGatheringLog */
 };
 
 struct profile_input {
@@ -72,6 +76,8 @@ struct profile_input {
 	struct objects *objects;
 	struct symbolizer *symbolizer; /* NULL: write addresses, to be symbolized later */
 	const struct kernel_symbols *kernel; /* NULL: kernel frames stay addresses */
+	struct progress *progress; /* a piece of one unit, which all of this is; NULL: none */
+	struct stages *stages; /* goes on with them and writes what there is; NULL: none */
 };
 
 struct profile_function {
