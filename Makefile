@@ -202,7 +202,8 @@ e2e: $(BIN) targets
 	$(Q)$(PYTHON) tests/e2e/run.py --build $(BUILD) $(E2E)
 
 # Records are applied without libbpf, so their fuzzer needs no more of capture.
-FUZZ_OBJ := $(patsubst %.c,build-fuzz/%.o,$(CORE_SRC) user/capture/records.c)
+FUZZ_OBJ := $(patsubst %.c,build-fuzz/%.o,$(CORE_SRC) user/capture/records.c \
+	user/capture/expire.c user/capture/sample_frames.c)
 FUZZ_CFLAGS := $(OUR_CFLAGS) -Wno-unknown-warning-option -g -O1 -fno-sanitize-recover=all
 
 build-fuzz/%.o: %.c

@@ -27,6 +27,9 @@ static __always_inline void report_exit(struct task_struct *task)
 	is_last = shared->live.counter == 0 && shared->nr_threads <= 1;
 	if (!cfg_all && is_last)
 		bpf_map_delete_elem(&targets, &tgid);
+	/* What it inherited and user space never heard of; what user space publishes now it takes back itself. */
+	if (is_last)
+		bpf_map_delete_elem(&process_maps, &tgid);
 	event = reserve_event();
 	if (!event)
 		return;

@@ -73,6 +73,12 @@ static void tally_user(const struct session *session, struct numbers *numbers)
 	add_fact(numbers, "records_lost_memory", no_memory);
 	add_fact(numbers, "records_bad", counts->bad_records);
 	add_fact(numbers, "mappings_lost_ring_full", sideband_lost(session->sideband));
+	add_fact(numbers, "processes_forgotten", counts->expired.processes);
+	add_fact(numbers, "threads_forgotten", counts->expired.threads);
+	add_fact(numbers, "mappings_forgotten", counts->expired.mappings);
+	add_fact(numbers, "files_forgotten", counts->expired.objects);
+	numbers->expired = counts->expired;
+	numbers->overwritten += counts->expired.samples;
 	numbers->lost += counts->put_failed;
 	numbers->events_lost += no_memory + counts->bad_records + sideband_lost(session->sideband);
 }
@@ -196,6 +202,11 @@ static void print_losses(const struct session *session, const struct numbers *nu
 			 numbers->lost);
 	if (numbers->overwritten)
 		print_overwritten(session, numbers);
+	if (numbers->expired.processes || numbers->expired.threads)
+		log_more("forgotten, for they ended before: %" PRIu64 " processes, %" PRIu64
+			 " threads, %" PRIu64 " files",
+			 numbers->expired.processes, numbers->expired.threads,
+			 numbers->expired.objects);
 	if (numbers->no_room)
 		log_warn("the unwind tables of %" PRIu64
 			 " file%s found no room: stacks may be cut; raise --unwind-memory",

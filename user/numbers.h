@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/expire.h"
 #include "gecko/profile.h"
 
 struct session;
@@ -22,6 +23,7 @@ struct numbers {
 	uint64_t from_ns; /* from then on, whatever was sampled is in the buffer */
 	uint64_t used_bytes; /* what is in the buffer */
 	uint64_t events_lost; /* names, mappings and threads may be missing */
+	struct expire_counts expired; /* what was forgotten, to save memory */
 	uint64_t no_room; /* files whose unwind table found no room, for a while at least */
 };
 

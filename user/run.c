@@ -14,6 +14,7 @@
 #include "capture/kernel_side.h"
 #include "capture/records.h"
 #include "capture/timers.h"
+#include "forget.h"
 #include "session_state.h"
 #include "snapshot.h"
 #include "target/command.h"
@@ -190,7 +191,7 @@ static int each_second(struct session *session, uint64_t now)
 	if (now < session->next_second_ns)
 		return 0;
 	session->next_second_ns = now + NS_PER_SEC;
-	records_finish_ended(session->records);
+	forget_old(session, now);
 	return follow_cpus(session);
 }
 

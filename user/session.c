@@ -21,6 +21,7 @@
 #include "capture/records.h"
 #include "capture/sideband.h"
 #include "capture/timers.h"
+#include "forget.h"
 #include "save.h"
 #include "session_state.h"
 #include "snapshot.h"
@@ -327,9 +328,11 @@ static int open_capture(struct session *session)
 		log_error("unwind tables: %s", strerror(-err));
 		return err;
 	}
-	records_listen(session->records, &(struct records_listener){.changed = note_change,
-								    .unwind = unwind_raw,
-								    .context = session->publisher});
+	records_listen(session->records,
+		       &(struct records_listener){.changed = note_change,
+						  .unwind = unwind_raw,
+						  .context = session->publisher,
+						  .keeper = forget_keeper(session->publisher)});
 	err = sideband_open(&session->sideband, kernel_side_mappings_error(session->kernel) != 0);
 	if (!err)
 		err = drain_open(&session->drain, session->kernel, session->sideband,

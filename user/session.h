@@ -40,6 +40,7 @@ struct session_config {
 	size_t include_args; /* arguments that go into process names */
 	size_t top; /* hottest functions to print at the end */
 	enum progress_style progress; /* what is shown while it records and saves */
+	double forget_s; /* forget what ended so long ago; 0: when the buffer overwrites what is as old */
 	const char *dump_path; /* also write all records here; NULL: do not */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* session_state.h - what session.c, run.c, snapshot.c and save.c share; nobody else includes it. */
+/* session_state.h - what session.c, run.c, forget.c, snapshot.c and save.c share; nobody else includes it. */
 #ifndef GECKOBPF_SESSION_STATE_H
 #define GECKOBPF_SESSION_STATE_H
 
@@ -49,6 +49,7 @@ struct session {
 	uint64_t start_ns, start_real_ns, end_ns;
 	uint64_t next_second_ns;
 	struct stages stages; /* of what comes after the recording */
+	uint64_t next_roll_ns; /* when to call the roll next (forget.c) */
 };
 
 /* Reads all signals that are there. Returns the last one that asks to stop, or 0. */

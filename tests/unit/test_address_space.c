@@ -222,6 +222,128 @@ static void test_inherit_from_itself(void **state)
 	address_space_clear(&space);
 }
 
+/* ---- dropping ---------------------------------------------------------------------------------- */
+
+struct gone {
+	size_t items[16];
+	size_t count;
+};
+
+static void note_gone(void *context, size_t index)
+{
+	struct gone *gone = context;
+
+	assert_true(gone->count < 16);
+	gone->items[gone->count++] = index;
+}
+
+static void test_expire(void **state)
+{
+	struct address_space space = {0};
+	struct gone gone = {0};
+
+	add(&space, 100, 200, 0, 0); /* covered by the two at 10 and 20 */
+	add(&space, 300, 400, 0, 1); /* half of it is */
+	add(&space, 100, 150, 10, 1);
+	add(&space, 500, 600, 10, 2);
+	add(&space, 150, 350, 20, 2);
+	add(&space, 500, 600, 30, 3);
+	assert_int_equal(address_space_expire(&space, 9, note_gone, &gone), 0);
+	assert_int_equal(space.era_count, 3);
+	assert_int_equal(address_space_expire(&space, 19, note_gone, &gone), 0);
+	assert_int_equal(space.era_count, 2);
+	assert_int_equal(address_space_expire(&space, 20, note_gone, &gone), 1);
+	assert_int_equal(space.era_count, 1);
+	assert_int_equal(space.count, 5);
+	assert_int_equal(at(&space, 120, 20), 1);
+	assert_int_equal(at(&space, 180, 20), 2);
+	assert_int_equal(at(&space, 380, 20), 1);
+	assert_int_equal(at(&space, 550, 29), 2);
+	assert_int_equal(address_space_expire(&space, 30, note_gone, &gone), 1);
+	assert_int_equal(space.count, 4);
+	assert_int_equal(space.era_count, 0);
+	assert_int_equal(at(&space, 550, 29), 3);
+	assert_int_equal(gone.count, 2);
+	assert_int_equal(gone.items[0], 0);
+	assert_int_equal(gone.items[1], 2); /* of those that were there then */
+	assert_int_equal(address_space_expire(&space, UINT64_MAX, NULL, NULL), 0);
+	address_space_clear(&space);
+}
+
+static void test_expire_tells_the_highest_first(void **state)
+{
+	struct address_space space = {0};
+	struct gone gone = {0};
+	uint64_t i;
+
+	for (i = 0; i < 5; i++)
+		add(&space, 100 + 10 * i, 110 + 10 * i, 1, 0);
+	add(&space, 100, 130, 2, 1);
+	assert_int_equal(address_space_expire(&space, 2, note_gone, &gone), 3);
+	assert_int_equal(gone.items[0], 2);
+	assert_int_equal(gone.items[1], 1);
+	assert_int_equal(gone.items[2], 0);
+	assert_int_equal(at(&space, 135, 2), 0);
+	address_space_clear(&space);
+}
+
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+/* What can be found at the horizon and after it is the same as without dropping. */
+static void test_expire_random(void **state)
+{
+	struct address_space whole = {0}, space = {0};
+	uint64_t now, horizon, address;
+	uint32_t seed = 7;
+	size_t most = 0;
+
+	for (now = 1; now <= 3000; now++) {
+		uint64_t start = next_random(&seed) % 60;
+		uint64_t end = start + 1 + next_random(&seed) % 8;
+		size_t object = next_random(&seed) % 4;
+
+		add(&whole, start, end, now, object);
+		add(&space, start, end, now, object);
+		horizon = now > 50 ? now - 50 : 0;
+		if (next_random(&seed) % 10)
+			continue;
+		address_space_expire(&space, horizon, NULL, NULL);
+		most = space.count > most ? space.count : most;
+		for (address = 0; address < 70; address++) {
+			uint64_t when = horizon + next_random(&seed) % 60;
+
+			assert_int_equal(at(&space, address, when), at(&whole, address, when));
+		}
+	}
+	assert_true(whole.count > 2000);
+	assert_in_range(most, 50,
+			140); /* as many as there are addresses, and those of 60 time steps */
+	assert_in_range(space.era_count, 10, 60);
+	assert_true(address_space_bytes(&space) < address_space_bytes(&whole) / 8);
+	address_space_clear(&whole);
+	address_space_clear(&space);
+}
+
+/* Without memory for finding out, what is there stays. */
+static void test_expire_no_memory(void **state)
+{
+	struct address_space space = {0};
+
+	add(&space, 100, 200, 1, 0);
+	add(&space, 100, 200, 2, 1);
+	alloc_fail_at(1);
+	assert_int_equal(address_space_expire(&space, 5, NULL, NULL), 0);
+	assert_true(alloc_fail_stop());
+	assert_int_equal(space.count, 2);
+	assert_int_equal(address_space_expire(&space, 5, NULL, NULL), 1);
+	assert_int_equal(at(&space, 100, 5), 1);
+	address_space_clear(&space);
+}
+
 static int fill(void *context)
 {
 	struct address_space parent = {0}, child = {0};
@@ -262,6 +384,10 @@ int main(void)
 		cmocka_unit_test(test_late_mapping),
 		cmocka_unit_test(test_inherit),
 		cmocka_unit_test(test_inherit_from_itself),
+		cmocka_unit_test(test_expire),
+		cmocka_unit_test(test_expire_tells_the_highest_first),
+		cmocka_unit_test(test_expire_random),
+		cmocka_unit_test(test_expire_no_memory),
 		cmocka_unit_test(test_no_memory),
 	};
 

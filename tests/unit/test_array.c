@@ -14,7 +14,7 @@
 
 #include "alloc.h"
 
-struct numbers {
+struct number_pool {
 	int *items;
 	size_t count, capacity;
 };
@@ -41,7 +41,7 @@ static void test_grows_by_doubling(void **state)
 
 static void test_keeps_what_is_in_it(void **state)
 {
-	struct numbers numbers = {0};
+	struct number_pool numbers = {0};
 	int i;
 
 	for (i = 0; i < 1000; i++) {
@@ -77,7 +77,7 @@ static void test_refuses_overflow(void **state)
 
 static void test_no_memory_changes_nothing(void **state)
 {
-	struct numbers numbers = {0};
+	struct number_pool numbers = {0};
 	int *items;
 
 	alloc_fail_at(1);

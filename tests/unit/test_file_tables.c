@@ -311,6 +311,47 @@ static void waiting_no_more(void **state)
 	assert_true(is_stored(count));
 }
 
+/* Not while it is mapped, nor a moment later, nor while its descriptor is to be read. Its number may be another file's then. */
+static void forgotten(void **state)
+{
+	size_t bytes;
+
+	assert_true(file_tables_forget(tables, 0, NOW));
+	want(0, 1);
+	load(NOW);
+	use(0, 1, 1, NOW);
+	bytes = file_tables_bytes(tables);
+	assert_false(file_tables_forget(tables, 0, NOW + 9 * GRACE));
+	use(0, 1, -1, NOW + 9 * GRACE);
+	assert_false(file_tables_forget(tables, 0, NOW + 10 * GRACE - 1));
+	want(1, 1);
+	assert_false(file_tables_forget(tables, 0, NOW + 10 * GRACE));
+	load(NOW + 10 * GRACE);
+	assert_stats(2, 2, 0, 0);
+	assert_true(file_tables_forget(tables, 0, NOW + 10 * GRACE));
+	assert_stats(1, 2, 0, 0);
+	assert_int_equal(file_tables_bytes(tables), bytes); /* of the other one now */
+	want(0, 1);
+	load(NOW + 12 * GRACE);
+	assert_stats(2, 3, 0, 0);
+	assert_true(is_stored(0));
+}
+
+/* Who waits for room in vain waits no more. */
+static void forgotten_while_waiting(void **state)
+{
+	uint32_t count = fill(2);
+
+	use(count, 1, -1, NOW);
+	assert_true(file_tables_forget(tables, count, NOW + GRACE));
+	assert_stats(count, count + 2, 1, 0);
+	use(0, 1, -1, NOW);
+	assert_true(file_tables_forget(tables, 0, NOW + GRACE));
+	assert_true(load_for(4, NOW + GRACE) > 0);
+	assert_stats(count, count + 3, 0, 0);
+	assert_true(is_stored(count + 1));
+}
+
 static int live(void *context)
 {
 	int err = file_tables_open(&tables, &memory);
@@ -343,6 +384,8 @@ int main(void)
 		FRESH(longest_unused_goes),
 		FRESH(nothing_goes_in_vain),
 		FRESH(waiting_no_more),
+		FRESH(forgotten),
+		FRESH(forgotten_while_waiting),
 		cmocka_unit_test(failing_allocations),
 	};
 

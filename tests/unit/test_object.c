@@ -441,6 +441,65 @@ static void test_descriptor_budget(void **state)
 
 /* ---- no memory -------------------------------------------------------------------------------------- */
 
+/* ---- dropping -------------------------------------------------------------------------------------- */
+
+static bool always(void *context, const struct object *object)
+{
+	return true;
+}
+
+static bool never(void *context, const struct object *object)
+{
+	return false;
+}
+
+static void test_sweep(void **state)
+{
+	const char *path = make_file("lib", 1);
+	struct object *object = see_build(path, 1), *other = see_place(0, 7, "[heap]");
+	int fd = object->fd;
+
+	see_place(5, 77, path); /* leads to the same */
+	assert_int_equal(objects_count(objects), 2);
+	assert_int_equal(objects_sweep(objects, never, NULL), 0);
+	object->is_used = other->is_used = true;
+	assert_int_equal(objects_sweep(objects, always, NULL), 0);
+	assert_false(object->is_used);
+	other->is_used = true;
+	assert_int_equal(objects_sweep(objects, always, NULL), 1);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(objects_count(objects), 1);
+	assert_ptr_equal(objects_at(objects, 0), other);
+	assert_ptr_equal(see_place(0, 7, "[heap]"), other);
+	/* It is met again by its place, then known by its build id; the number is free. */
+	object = see_place(5, 77, path);
+	assert_int_equal(object->number, 0);
+	assert_open(object, path);
+	assert_ptr_equal(see_build(path, 1), object);
+	assert_int_equal(objects_count(objects), 2);
+	unlink(path);
+}
+
+/* A library that ever new containers bring along: one object, of whose places only some are remembered. */
+static void test_many_places(void **state)
+{
+	const char *path = make_file("lib", 1);
+	struct object *plain = see_place(5, 1, "[heap]"), *object = see_place(5, 2, path);
+	size_t before;
+	uint64_t i;
+
+	for (i = 0; i < 3000; i++)
+		assert_ptr_equal(see_place(6, i, path), object);
+	before = objects_bytes(objects);
+	object->is_used = plain->is_used = true;
+	assert_int_equal(objects_sweep(objects, always, NULL), 0);
+	assert_true(objects_bytes(objects) < before / 3);
+	assert_ptr_equal(see_place(5, 1, "[heap]"), plain);
+	assert_ptr_equal(see_place(6, 5, path), object);
+	assert_int_equal(objects_count(objects), 2);
+	unlink(path);
+}
+
 static int see_some(void *context)
 {
 	const struct build_id id = id_of(7);
@@ -489,6 +548,8 @@ int main(void)
 		FRESH(test_other_file_in_its_place),
 		FRESH(test_long_path),
 		FRESH(test_descriptor_budget),
+		FRESH(test_sweep),
+		FRESH(test_many_places),
 		cmocka_unit_test(test_no_memory),
 	};
 

@@ -239,6 +239,115 @@ static int meet_some(void *context)
 	return first_err;
 }
 
+/* ---- dropping ---------------------------------------------------------------------------------- */
+
+static bool is_of_tgid(void *context, struct process *process)
+{
+	return process->tgid == *(uint32_t *)context;
+}
+
+static size_t drop_tgid(uint32_t tgid)
+{
+	return processes_sweep(processes, is_of_tgid, &tgid);
+}
+
+static bool is_odd(void *context, const struct thread *thread)
+{
+	return thread->tid % 2;
+}
+
+static void test_drop_process(void **state)
+{
+	struct process *first = image(10, 400, 1), *second = image(20, 500, 1),
+		       *third = image(30, 600, 1);
+
+	second->cmdline = strdup("a program");
+	get(task(20, 21, 501, 500, 1));
+	assert_int_equal(drop_tgid(20), 1);
+	assert_int_equal(processes_count(processes), 2);
+	assert_int_equal(processes_thread_count(processes), 2);
+	assert_ptr_equal(processes_at(processes, 0), first);
+	assert_ptr_equal(processes_at(processes, 1), third);
+	assert_null(processes_latest(processes, 20));
+	assert_int_equal(third->number, 2);
+	/* Who comes next gets the number; who is named again, though it was the last one met, is new. */
+	second = get(task(20, 21, 501, 500, 1))->process;
+	assert_int_equal(second->number, 1);
+	assert_null(second->cmdline);
+	assert_int_equal(second->threads.count, 1);
+	assert_int_equal(image(40, 700, 1)->number, 3);
+	assert_int_equal(drop_tgid(99), 0);
+}
+
+static bool is_same(void *context, struct process *process)
+{
+	return process == context;
+}
+
+/* The images of a tgid lead to each other whichever of them goes; without any, it starts over. */
+static void test_drop_lives(void **state)
+{
+	struct process *images[4];
+	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		images[i] = image(10, 400, i);
+	assert_int_equal(processes_sweep(processes, is_same, images[1]), 1);
+	assert_ptr_equal(images[2]->previous, images[0]);
+	assert_int_equal(processes_sweep(processes, is_same, images[3]), 1);
+	assert_ptr_equal(processes_latest(processes, 10), images[2]);
+	assert_int_equal(image(10, 400, 4)->life, 4);
+	assert_int_equal(processes_sweep(processes, is_same, images[0]), 1);
+	assert_null(images[2]->previous);
+	assert_int_equal(drop_tgid(10), 2);
+	assert_null(processes_latest(processes, 10));
+	assert_int_equal(image(10, 400, 5)->life, 0);
+}
+
+static void test_drop_threads(void **state)
+{
+	struct process *process = image(10, 400, 0);
+	uint32_t tid;
+
+	for (tid = 11; tid <= 20; tid++)
+		get(task(10, tid, 400 + tid, 400, 0));
+	image(30, 600, 0);
+	assert_int_equal(processes_sweep_threads(processes, process, is_odd, NULL), 5);
+	assert_int_equal(process->threads.count, 6);
+	assert_int_equal(processes_thread_count(processes), 7);
+	for (tid = 0; tid < 6; tid++) {
+		assert_int_equal(process->threads.items[tid]->tid, 10 + 2 * tid);
+		assert_int_equal(process->threads.items[tid]->number, 2 * tid);
+	}
+	/* Five numbers are free, below that of the last thread. */
+	for (tid = 31; tid < 36; tid++) {
+		assert_true(get(task(10, tid, 400 + tid, 400, 0))->number % 2);
+		assert_true(get(task(10, tid, 400 + tid, 400, 0))->number < 10);
+	}
+	assert_int_equal(process->threads.numbers.top, 11);
+}
+
+static bool goes_always(void *context, struct process *process)
+{
+	return true;
+}
+
+static void test_bytes(void **state)
+{
+	size_t empty, full;
+	uint32_t i;
+
+	image(1, 1, 0);
+	empty = processes_bytes(processes);
+	for (i = 0; i < 1000; i++)
+		image(10 + i, 400, 0);
+	full = processes_bytes(processes);
+	assert_in_range(full - empty, 1000 * 400, 1000 * 1000);
+	assert_int_equal(processes_sweep(processes, goes_always, NULL), 1001);
+	assert_true(processes_bytes(processes) < empty + 1000 * 32); /* arrays do not shrink */
+	assert_int_equal(processes_thread_count(processes), 0);
+}
+
 static void test_no_memory(void **state)
 {
 	assert_true(alloc_fail_each(meet_some, NULL) > 90);
@@ -258,6 +367,10 @@ int main(void)
 		FRESH(test_late_image),
 		FRESH(test_lives_differ),
 		FRESH(test_many),
+		FRESH(test_drop_process),
+		FRESH(test_drop_lives),
+		FRESH(test_drop_threads),
+		FRESH(test_bytes),
 		cmocka_unit_test(test_no_memory),
 	};
 

@@ -245,6 +245,18 @@ int drain_list_tasks(struct drain *drain)
 	return err;
 }
 
+int drain_call_roll(struct drain *drain)
+{
+	uint64_t now = clock_now_ns();
+	int err;
+
+	records_call_roll(drain->records);
+	err = drain_list_tasks(drain);
+	if (!err)
+		records_end_roll(drain->records, now);
+	return err;
+}
+
 uint64_t drain_lost(const struct drain *drain)
 {
 	return drain->lost_to_memory;

@@ -42,6 +42,9 @@ int drain_finish(struct drain *drain);
 /* Lists all threads of all targets into the records (GB_TASK_SEEN). 0 or -errno. */
 int drain_list_tasks(struct drain *drain);
 
+/* The same, and who is not among them has ended: its exit was lost. 0 or -errno. */
+int drain_call_roll(struct drain *drain);
+
 /* Events that were dropped because memory was out. */
 uint64_t drain_lost(const struct drain *drain);
 

@@ -419,3 +419,34 @@ bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
 	mapping->flags = file->flags;
 	return true;
 }
+
+/* ---- forgetting ------------------------------------------------------------------------------ */
+
+bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t now_ns)
+{
+	struct file_table *file;
+
+	if (object >= tables->files.count)
+		return true;
+	file = &tables->files.items[object];
+	/* A job has the object's descriptor. */
+	if (file->users || tables->jobs.count ||
+	    !store_grace_is_over(file->unused_since_ns, now_ns))
+		return false;
+	set_waits(tables, file, false);
+	if (file->stored)
+		note_room(tables, now_ns);
+	store_remove(tables->store, file->stored, file->unused_since_ns);
+	free(file->segments);
+	*file = (struct file_table){0};
+	return true;
+}
+
+size_t file_tables_bytes(const struct file_tables *tables)
+{
+	size_t bytes = tables->files.capacity * sizeof(struct file_table), i;
+
+	for (i = 0; i < tables->files.count; i++)
+		bytes += tables->files.items[i].segment_count * sizeof(struct unwind_segment);
+	return bytes;
+}

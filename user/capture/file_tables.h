@@ -11,6 +11,7 @@
 #define GECKOBPF_CAPTURE_FILE_TABLES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <linux/types.h>
@@ -35,7 +36,7 @@ struct file_tables_stats {
 int file_tables_open(struct file_tables **out, const struct unwind_memory *memory);
 void file_tables_close(struct file_tables *tables);
 
-/* The file's table is loaded with the next load, if that was not tried before. `object` is borrowed for good. 0 or -ENOMEM. */
+/* The file's table is loaded with the next load, if that was not tried before. `object` is borrowed until file_tables_forget(). 0 or -ENOMEM. */
 int file_tables_want(struct file_tables *tables, const struct object *object);
 
 /*
@@ -56,6 +57,12 @@ bool file_tables_resolve(const struct file_tables *tables, uint32_t object, uint
 /* The same when only the table has changed. True: the mapping was changed. */
 bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
 			 struct gb_mapping *mapping);
+
+/* The object goes, and its table with it; its number may be another's. False: not yet, somebody maps it or did a moment ago. */
+bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t now_ns);
+
+/* Memory for what is known of files, without the store. */
+size_t file_tables_bytes(const struct file_tables *tables);
 
 const struct unwind_store *file_tables_store(const struct file_tables *tables);
 struct file_tables_stats file_tables_get_stats(const struct file_tables *tables);

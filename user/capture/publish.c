@@ -32,6 +32,7 @@ struct published {
 	size_t applied; /* of the address space's mappings are in `set` */
 	struct mapping_run run;
 	bool has_run, is_noted, is_over;
+	bool is_forgotten; /* it is over, and its set is gone */
 	uint64_t over_ns;
 };
 
@@ -191,6 +192,7 @@ static void forget(struct publisher *publisher, struct published *published)
 	for (i = 0; i < published->set.count; i++)
 		use_file(publisher, published->set.items[i].object, -1);
 	mapping_set_clear(&published->set);
+	published->is_forgotten = true;
 }
 
 static void forget_those_over(struct publisher *publisher)
@@ -402,4 +404,45 @@ int publisher_flush(struct publisher *publisher)
 	}
 	publisher->noted.count = 0;
 	return first;
+}
+
+/* ---- forgetting --------------------------------------------------------------------------- */
+
+bool publisher_forget_process(struct publisher *publisher, struct process *process)
+{
+	struct published *published;
+
+	if (process->number >= publisher->processes.count)
+		return true;
+	published = &publisher->processes.items[process->number];
+	if (!published->is_over) {
+		(void)publisher_note(publisher, process); /* the next flush retires it */
+		return false;
+	}
+	if (!published->is_forgotten || published->is_noted)
+		return false; /* raw samples of its last moment may be on their way */
+	*published = (struct published){0};
+	return true;
+}
+
+bool publisher_forget_object(struct publisher *publisher, const struct object *object)
+{
+	return file_tables_forget(publisher->files, object->number, clock_now_ns());
+}
+
+void publisher_drop_mapping(struct publisher *publisher, const struct process *process,
+			    size_t index)
+{
+	if (process->number < publisher->processes.count &&
+	    index < publisher->processes.items[process->number].applied)
+		publisher->processes.items[process->number].applied--;
+}
+
+size_t publisher_bytes(const struct publisher *publisher)
+{
+	size_t bytes = publisher->processes.capacity * sizeof(struct published), i;
+
+	for (i = 0; i < publisher->processes.count; i++)
+		bytes += publisher->processes.items[i].set.capacity * sizeof(struct live_mapping);
+	return bytes + file_tables_bytes(publisher->files);
 }

@@ -8,12 +8,15 @@
 #ifndef GECKOBPF_CAPTURE_PUBLISH_H
 #define GECKOBPF_CAPTURE_PUBLISH_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "capture/file_tables.h"
 
 struct gb_sample;
 struct kernel_side;
+struct object;
 struct process;
 struct publisher;
 
@@ -38,6 +41,20 @@ int publisher_flush(struct publisher *publisher);
  */
 void publisher_unwind(struct publisher *publisher, const struct process *process,
 		      const struct gb_sample *raw, struct gb_sample *out);
+
+/*
+ * The process, which has ended, is about to be forgotten, and its number may be another's. False: not yet, something of it is still
+ * needed; it will not be for long.
+ */
+bool publisher_forget_process(struct publisher *publisher, struct process *process);
+/* The same for a file that no process maps. Its table goes. */
+bool publisher_forget_object(struct publisher *publisher, const struct object *object);
+/* The mapping at `index` of the process's address space was dropped: others cover it. */
+void publisher_drop_mapping(struct publisher *publisher, const struct process *process,
+			    size_t index);
+
+/* Memory for processes and files, without the tables, which have a limit of their own. Looks at each of them. */
+size_t publisher_bytes(const struct publisher *publisher);
 
 struct publisher_stats publisher_get_stats(const struct publisher *publisher);
 

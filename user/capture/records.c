@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "buffer/profile_buffer.h"
+#include "capture/sample_frames.h"
 #include "target/object.h"
 #include "target/process.h"
 #include "target/procfs.h"
@@ -27,6 +28,7 @@
 struct incoming {
 	uint32_t tgid;
 	bool out_of_memory;
+	uint64_t since_ns;
 	struct address_space space;
 	UT_hash_handle hh;
 };
@@ -43,8 +45,9 @@ struct records {
 	struct incoming *incoming;
 	struct tgids expected;
 	struct process *ending; /* images that ended and may hold a chunk */
+	uint32_t roll_call; /* number of the last one */
 	/* of the sample at hand, root first */
-	uint64_t frames[GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS + 1];
+	uint64_t frames[SAMPLE_FRAMES_MAX];
 	union { /* of the raw sample at hand */
 		struct gb_sample sample;
 		uint64_t words[sizeof(struct gb_sample) / 8 + GB_MAX_KERNEL_FRAMES +
@@ -208,6 +211,7 @@ static void on_seen(struct records *records, struct thread *thread,
 	struct process *process = thread->process;
 	bool is_new = !process->space.count && !process->cmdline && !process->died_ns;
 
+	thread->roll_call = records->roll_call;
 	note_cpu(thread, event->cpu_ns);
 	if (!is_new || !records->config.use_proc || process->is_kernel)
 		return;
@@ -357,6 +361,7 @@ static void apply_image(struct records *records, const void *record, size_t size
 
 	if (incoming) {
 		address_space_clear(&incoming->space);
+		incoming->since_ns = map->hdr.time_ns;
 		return;
 	}
 	if (!is_wanted(records, map->tgid))
@@ -367,6 +372,7 @@ static void apply_image(struct records *records, const void *record, size_t size
 		return;
 	}
 	incoming->tgid = map->tgid;
+	incoming->since_ns = map->hdr.time_ns;
 	HASH_ADD(hh, records->incoming, tgid, sizeof(incoming->tgid), incoming);
 	if (incoming->out_of_memory) {
 		free(incoming);
@@ -426,45 +432,6 @@ static bool is_consistent(const struct gb_sample *sample, size_t size, size_t ma
 	       size == sizeof(*sample) + frames * sizeof(sample->pc[0]);
 }
 
-/*
- * Why a user stack ended early, as the address of the root that stands for what is missing; 0: it did not. A thread on its way out
- * has no user stack left to miss.
- */
-static uint64_t missing_root(const struct gb_sample *sample)
-{
-	return sample->user_end >= GB_STACK_FAILED && sample->user_end != GB_STACK_NO_MEMORY
-		       ? sample->user_end
-		       : 0;
-}
-
-/*
- * The record has the leaf first, kernel frames before user frames; the buffer wants the root first, and no stack
- * addresses. Returns how many user frames there are.
- */
-static uint32_t turn_frames(struct records *records, const struct gb_sample *sample)
-{
-	const uint64_t pc_mask = (1ULL << GB_FRAME_PC_BITS) - 1;
-	const __u64 *words = sample->pc + sample->kernel_count;
-	uint64_t *frames = records->frames, swapped;
-	uint32_t users = 0, i;
-
-	for (i = 0; i < sample->user_count; i++) {
-		frames[users++] = words[i] & pc_mask;
-		if (words[i] >> GB_FRAME_PC_BITS == GB_FRAME_FAR)
-			i++; /* the next word is no frame */
-	}
-	if (missing_root(sample))
-		frames[users++] = missing_root(sample);
-	for (i = 0; i < users / 2; i++) {
-		swapped = frames[i];
-		frames[i] = frames[users - 1 - i];
-		frames[users - 1 - i] = swapped;
-	}
-	for (i = 0; i < sample->kernel_count; i++)
-		frames[users + i] = sample->pc[sample->kernel_count - 1 - i];
-	return users;
-}
-
 static int open_buffer(const struct records *records, struct process *process)
 {
 	const struct profile_buffer_config config = {
@@ -499,7 +466,7 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		records->counts.no_memory++;
 		return;
 	}
-	users = turn_frames(records, sample);
+	users = sample_frames_turn(sample, records->frames);
 	entry = (struct sample_entry){
 		.thread = thread->number,
 		.user_end = sample->user_end,
@@ -510,10 +477,12 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		.user_count = users,
 		.kernel_count = sample->kernel_count,
 	};
-	if (profile_buffer_put_sample(process->buffer, &entry))
+	if (profile_buffer_put_sample(process->buffer, &entry)) {
 		records->counts.put_failed++;
-	else
+	} else {
+		thread->last_entry = ++process->entry_count;
 		records->counts.samples++;
+	}
 	if (process->died_ns)
 		note_ended(records, process);
 }
@@ -568,4 +537,73 @@ void records_apply(struct records *records, const void *record, size_t size)
 		return;
 	}
 	handlers[header->kind].apply(records, record, size);
+}
+
+/* ---- roll call ----------------------------------------------------------------------- */
+
+void records_call_roll(struct records *records)
+{
+	records->roll_call++;
+}
+
+static void end_roll_of(struct records *records, struct process *process, uint64_t time_ns)
+{
+	bool is_there = false;
+	size_t i;
+
+	for (i = 0; i < process->threads.count; i++) {
+		struct thread *thread = process->threads.items[i];
+
+		if (thread->roll_call == records->roll_call)
+			is_there = true;
+		else if (!thread->died_ns)
+			thread->died_ns = time_ns;
+	}
+	if (!is_there)
+		mark_dead(records, process, time_ns);
+}
+
+void records_end_roll(struct records *records, uint64_t time_ns)
+{
+	size_t i;
+
+	for (i = 0; i < processes_count(records->config.processes); i++) {
+		struct process *process = processes_at(records->config.processes, i);
+
+		if (!process->died_ns)
+			end_roll_of(records, process, time_ns);
+	}
+}
+
+/* ---- forgetting --------------------------------------------------------------------- */
+
+void records_expire(struct records *records, const struct expire_horizon *horizon)
+{
+	const struct expire_tables tables = {
+		.processes = records->config.processes,
+		.objects = records->config.objects,
+		.keeper = records->listener.keeper,
+	};
+	struct incoming *incoming, *next;
+
+	records_finish_ended(records); /* whoever goes is in no list */
+	HASH_ITER (hh, records->incoming, incoming, next) {
+		/* Its exec event was lost, or it was a stranger with a pid that had been a target's. */
+		if (incoming->since_ns < horizon->settled_ns)
+			drop_incoming(records, incoming);
+		else
+			expire_mark(&incoming->space);
+	}
+	expire_run(&tables, horizon, &records->counts.expired);
+}
+
+size_t records_side_bytes(const struct records *records)
+{
+	const struct incoming *incoming;
+	size_t bytes =
+		processes_bytes(records->config.processes) + objects_bytes(records->config.objects);
+
+	for (incoming = records->incoming; incoming; incoming = incoming->hh.next)
+		bytes += sizeof(*incoming) + address_space_bytes(&incoming->space);
+	return bytes;
 }

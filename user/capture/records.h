@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/expire.h"
 #include "geckobpf_abi.h"
 #include "target/build_id.h"
 
@@ -60,6 +61,7 @@ struct records_listener {
 	void (*unwind)(void *context, const struct process *process, const struct gb_sample *raw,
 		       struct gb_sample *out); /* see publisher_unwind() */
 	void *context;
+	struct expire_keeper keeper;
 };
 
 struct records_counts {
@@ -68,6 +70,7 @@ struct records_counts {
 	uint64_t put_failed; /* samples refused by the profile buffer */
 	uint64_t no_memory; /* events lost because memory was out */
 	uint64_t live_processes; /* seen and not yet gone */
+	struct expire_counts expired; /* forgotten, to save memory */
 };
 
 int records_open(struct records **out, const struct records_config *config);
@@ -87,6 +90,19 @@ void records_apply(struct records *records, const void *record, size_t size);
 
 /* Takes from processes that have ended what their buffers no longer need; once in a while, when no sample of theirs is under way. */
 void records_finish_ended(struct records *records);
+
+/*
+ * A roll call, for those whose exit was lost: after records_call_roll() every thread there is is told (GB_TASK_SEEN), then who was
+ * not told ended at `time_ns`.
+ */
+void records_call_roll(struct records *records);
+void records_end_roll(struct records *records, uint64_t time_ns);
+
+/* Finishes those that have ended, and forgets what is before the horizon (expire.h). */
+void records_expire(struct records *records, const struct expire_horizon *horizon);
+
+/* Memory of processes, threads, mappings and files, about; looks at each of them. */
+size_t records_side_bytes(const struct records *records);
 
 const struct records_counts *records_counts(const struct records *records);
 

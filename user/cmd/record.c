@@ -45,6 +45,7 @@ enum option_key {
 	KEY_INCLUDE_ARGS,
 	KEY_TOP,
 	KEY_DUMP,
+	KEY_FORGET,
 	KEY_UNWIND_MEMORY,
 	KEY_BUFFER_SIZE,
 	KEY_RING,
@@ -95,6 +96,8 @@ static const struct argp_option options[] = {
 	 "Put the first N arguments (default 100) into the names of processes", 0},
 	{"top", KEY_TOP, "N", 0, "At the end, print the N functions that had the most samples", 0},
 	{"dump-records", KEY_DUMP, "FILE", OPTION_HIDDEN, "Write every record as it came", 0},
+	{"forget-after", KEY_FORGET, "SEC", OPTION_HIDDEN,
+	 "Forget processes that ended so long ago, with their samples", 0},
 	{NULL, 0, NULL, 0, "Messages:", 4},
 	{"help", KEY_HELP, NULL, 0, "Show this and exit", 0},
 	{"version", KEY_VERSION, NULL, 0, "Show the version and exit", 0},
@@ -163,15 +166,16 @@ static error_t parse_rate(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-static error_t parse_duration(struct arguments *arguments, const char *text)
+static error_t parse_seconds(struct arguments *arguments, const char *option, const char *text,
+			     double *out)
 {
 	char *end;
 	double seconds = strtod(text, &end);
 
 	if (end == text || *end || !(seconds > 0) || seconds > 1e9)
-		return reject(arguments,
-			      "--duration %s: not a time; give seconds, such as 10 or 0.5", text);
-	arguments->config.duration_s = seconds;
+		return reject(arguments, "%s %s: not a time; give seconds, such as 10 or 0.5",
+			      option, text);
+	*out = seconds;
 	return 0;
 }
 
@@ -293,6 +297,8 @@ static error_t parse_output_option(int key, char *value, struct arguments *argum
 	case KEY_DUMP:
 		config->dump_path = value;
 		return 0;
+	case KEY_FORGET:
+		return parse_seconds(arguments, "--forget-after", value, &config->forget_s);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -308,7 +314,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case 'F':
 		return parse_rate(arguments, value);
 	case 'd':
-		return parse_duration(arguments, value);
+		return parse_seconds(arguments, "--duration", value, &arguments->config.duration_s);
 	case KEY_USER_ONLY:
 	case KEY_KERNEL:
 		arguments->config.kernel_stacks = key == KEY_KERNEL;

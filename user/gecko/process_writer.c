@@ -28,13 +28,18 @@
 /* Of PROCESS_UNITS; what is left goes to writing, which compresses. */
 #define READING_UNITS 33
 
+struct writer_thread {
+	const struct thread *thread; /* NULL: no thread has this number */
+	struct thread_stream *stream; /* NULL: no samples so far */
+};
+
 struct process_writer {
 	struct profile_pass *pass;
 	struct process *process;
 	struct frames *frames;
 	struct thread_stream_source source;
-	struct thread_stream **streams; /* by thread number; NULL: no samples so far */
-	size_t stream_count;
+	struct writer_thread *threads; /* by thread number */
+	size_t thread_count;
 	struct progress reading; /* in samples */
 	uint64_t sample_count;
 };
@@ -45,9 +50,9 @@ static void close_writer(struct process_writer *writer)
 {
 	size_t i;
 
-	for (i = 0; writer->streams && i < writer->stream_count; i++)
-		thread_stream_close(writer->streams[i]);
-	free(writer->streams);
+	for (i = 0; writer->threads && i < writer->thread_count; i++)
+		thread_stream_close(writer->threads[i].stream);
+	free(writer->threads);
 	frames_close(writer->frames);
 }
 
@@ -61,16 +66,20 @@ static int open_writer(struct process_writer *writer, struct profile_pass *pass,
 		.kernel = input->kernel,
 		.addresses = !input->symbolizer,
 	};
+	size_t i;
 	int err;
 
 	memset(writer, 0, sizeof(*writer));
 	writer->pass = pass;
 	writer->process = process;
-	writer->stream_count = process->threads.count;
+	writer->thread_count = process->threads.numbers.top;
 	/* One more, so that none is not an allocation of 0 bytes. */
-	writer->streams = calloc(writer->stream_count + 1, sizeof(struct thread_stream *));
-	if (!writer->streams)
+	writer->threads = calloc(writer->thread_count + 1, sizeof(*writer->threads));
+	if (!writer->threads)
 		return -ENOMEM;
+	for (i = 0; i < process->threads.count; i++)
+		writer->threads[process->threads.items[i]->number].thread =
+			process->threads.items[i];
 	err = frames_open(&writer->frames, &source);
 	writer->source = (struct thread_stream_source){
 		.frames = writer->frames,
@@ -103,12 +112,14 @@ static int on_node(void *context, uint32_t number, uint32_t prefix, uint64_t pc,
 
 static int need_stream(struct process_writer *writer, uint32_t number)
 {
-	if (number >= writer->stream_count)
+	struct writer_thread *at;
+
+	if (number >= writer->thread_count || !writer->threads[number].thread)
 		return -EBADMSG;
-	if (writer->streams[number])
+	at = &writer->threads[number];
+	if (at->stream)
 		return 0;
-	return thread_stream_open(&writer->streams[number], writer->process->threads.items[number],
-				  &writer->source);
+	return thread_stream_open(&at->stream, at->thread, &writer->source);
 }
 
 /* Outside of it are samples of whose time others were overwritten, and those that a capture's end has passed. */
@@ -134,7 +145,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 	writer->sample_count++;
 	if (sample->user_end < GB_STACK_END_COUNT)
 		writer->pass->summary.stack_ends[sample->user_end]++;
-	return thread_stream_sample(writer->streams[sample->thread], sample);
+	return thread_stream_sample(writer->threads[sample->thread].stream, sample);
 }
 
 static int read_buffer(struct process_writer *writer, struct progress *progress)
@@ -321,17 +332,18 @@ static int write_threads(struct process_writer *writer)
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < writer->stream_count && !err; i++) {
+	for (i = 0; i < writer->process->threads.count && !err; i++) {
 		const struct thread *thread = writer->process->threads.items[i];
+		const struct writer_thread *at = &writer->threads[thread->number];
 		bool is_main = thread->tid == writer->process->tgid;
 
-		if (!writer->streams[i] && !is_main && thread->died_ns &&
+		if (!at->stream && !is_main && thread->died_ns &&
 		    thread->died_ns <= writer->source.start_ns)
 			continue;
 		has_main = has_main || is_main;
-		err = need_stream(writer, (uint32_t)i);
+		err = need_stream(writer, thread->number);
 		if (!err)
-			err = write_thread(writer, writer->streams[i]);
+			err = write_thread(writer, at->stream);
 	}
 	if (!err && !has_main)
 		err = write_main_thread(writer);
@@ -346,9 +358,9 @@ static uint64_t row_bytes(const struct process_writer *writer)
 	uint64_t bytes = 0;
 	size_t i;
 
-	for (i = 0; i < writer->stream_count; i++)
-		if (writer->streams[i])
-			bytes += spool_bytes(writer->streams[i]->rows);
+	for (i = 0; i < writer->thread_count; i++)
+		if (writer->threads[i].stream)
+			bytes += spool_bytes(writer->threads[i].stream->rows);
 	return bytes;
 }
 

@@ -4,6 +4,7 @@
 #include "base/array.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 void address_space_clear(struct address_space *space)
 {
@@ -111,4 +112,104 @@ uint64_t address_space_era_end(const struct address_space *space, uint64_t time_
 		if (space->eras[i] > time_ns)
 			return space->eras[i];
 	return UINT64_MAX;
+}
+
+/* ---- dropping ----------------------------------------------------------------- */
+
+/* Addresses [start, end). */
+struct range {
+	uint64_t start, end;
+};
+
+/* Ranges in ascending order, with addresses between them. */
+struct ranges {
+	struct range *items;
+	size_t count, capacity;
+};
+
+/* The first range that ends at `address` or later. */
+static size_t first_reaching(const struct ranges *ranges, uint64_t address)
+{
+	size_t low = 0, high = ranges->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges->items[middle].end < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Adds a range, joined with those that it touches; *was_in: all of it was there. 0 or -ENOMEM. */
+static int cover(struct ranges *ranges, struct range added, bool *was_in)
+{
+	size_t at = first_reaching(ranges, added.start), behind = at;
+	struct range *items;
+
+	*was_in = at < ranges->count && ranges->items[at].start <= added.start &&
+		  ranges->items[at].end >= added.end;
+	if (*was_in)
+		return 0;
+	if (ARRAY_ROOM(ranges))
+		return -ENOMEM;
+	items = ranges->items;
+	for (; behind < ranges->count && items[behind].start <= added.end; behind++) {
+		added.start = items[behind].start < added.start ? items[behind].start : added.start;
+		added.end = items[behind].end > added.end ? items[behind].end : added.end;
+	}
+	memmove(items + at + 1, items + behind, (ranges->count - behind) * sizeof(*items));
+	items[at] = added;
+	ranges->count = ranges->count + 1 - (behind - at);
+	return 0;
+}
+
+static void drop_eras(struct address_space *space, uint64_t horizon_ns)
+{
+	size_t past = 0;
+
+	while (past < space->era_count && space->eras[past] <= horizon_ns)
+		past++;
+	if (!past)
+		return;
+	space->era_count -= past;
+	memmove(space->eras, space->eras + past, space->era_count * sizeof(*space->eras));
+}
+
+size_t address_space_expire(struct address_space *space, uint64_t horizon_ns,
+			    void (*dropped)(void *context, size_t index), void *context)
+{
+	struct ranges newer = {0};
+	size_t i = space->count, kept, before = space->count;
+	bool is_covered;
+
+	if (!space->era_count || space->eras[0] > horizon_ns)
+		return 0; /* nothing was replaced */
+	while (i && space->items[i - 1].from_ns > horizon_ns)
+		i--;
+	/* What stays moves up, against those that may still be later than the horizon; then all move down. */
+	for (kept = i; i-- > 0;) {
+		const struct mapping *mapping = &space->items[i];
+
+		if (cover(&newer, (struct range){mapping->start, mapping->end}, &is_covered))
+			break;
+		if (!is_covered)
+			space->items[--kept] = *mapping;
+		else if (dropped)
+			dropped(context, i);
+	}
+	i++; /* mappings below were not looked at */
+	if (!i)
+		drop_eras(space, horizon_ns);
+	memmove(space->items + i, space->items + kept, (before - kept) * sizeof(*space->items));
+	space->count = before - (kept - i);
+	free(newer.items);
+	return before - space->count;
+}
+
+size_t address_space_bytes(const struct address_space *space)
+{
+	return space->capacity * sizeof(*space->items) + space->era_capacity * sizeof(*space->eras);
 }

@@ -2,8 +2,8 @@
 /*
  * address_space.h - what code was mapped where, and since when, in one program image.
  *
- * Mappings are only added: an address belongs to the latest mapping that covers it and was there at the time.
- * (The kernel reports new executable mappings, not their end.) A new mapping that replaces another one's addresses begins a new era;
+ * An address belongs to the latest mapping that covers it and was there at the time. (The kernel reports new executable
+ * mappings, not their end.) So mappings are only added, and dropped when others have covered them for long enough. A new mapping that replaces another one's addresses begins a new era;
  * within an era an address that had a mapping keeps it, so what was looked up can be cached.
  */
 #ifndef GECKOBPF_TARGET_ADDRESS_SPACE_H
@@ -44,5 +44,15 @@ const struct mapping *address_space_find(const struct address_space *space, uint
 
 /* When the era that `time_ns` lies in ends, UINT64_MAX if never: what was found may differ from then on. */
 uint64_t address_space_era_end(const struct address_space *space, uint64_t time_ns);
+
+/*
+ * Drops what cannot be found at `horizon_ns` or later: mappings whose addresses all have a newer one since then, and eras. `dropped`
+ * may be NULL; it is told the index of each mapping, the highest first. Returns how many went. Without memory nothing goes.
+ */
+size_t address_space_expire(struct address_space *space, uint64_t horizon_ns,
+			    void (*dropped)(void *context, size_t index), void *context);
+
+/* Memory of its arrays. */
+size_t address_space_bytes(const struct address_space *space);
 
 #endif

@@ -4,11 +4,13 @@
  *
  * Two indexes lead to an object. `places` maps (device, inode, path) as /proc/PID/maps tells them; `builds` maps a build id,
  * which the kernel's mmap events carry instead of device and inode. A file met by its place is entered in both, since opening
- * it tells its build id. Many places may lead to one object: a library copied into 50 containers.
+ * it tells its build id. Many places may lead to one object: a library copied into 50 containers. Places of containers that are
+ * gone are not told from others, so when there are far more places than objects, those that can be found again are forgotten.
  */
 #include "target/object.h"
 #include "base/array.h"
 #include "base/fd.h"
+#include "base/number_pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +37,7 @@ struct objects {
 	size_t count, capacity;
 	struct object_ref *places, *builds;
 	size_t descriptor_budget;
+	struct number_pool numbers;
 };
 
 int objects_open(struct objects **out, size_t descriptor_budget)
@@ -75,6 +78,7 @@ void objects_close(struct objects *objects)
 	clear_index(&objects->builds);
 	for (i = 0; i < objects->count; i++)
 		free_object(objects->items[i]);
+	number_pool_clear(&objects->numbers);
 	free(objects->items);
 	free(objects);
 }
@@ -222,7 +226,7 @@ static int add_object(struct objects *objects, struct object *object)
 		if (err)
 			return err;
 	}
-	object->number = (uint32_t)objects->count;
+	object->number = number_pool_take(&objects->numbers);
 	objects->items[objects->count++] = object; /* room was made in make_object() */
 	return 0;
 }
@@ -301,7 +305,97 @@ size_t objects_count(const struct objects *objects)
 	return objects->count;
 }
 
-struct object *objects_at(const struct objects *objects, size_t number)
+struct object *objects_at(const struct objects *objects, size_t index)
 {
-	return objects->items[number];
+	return objects->items[index];
+}
+
+/* ---- dropping ----------------------------------------------------------------- */
+
+#define MIN_PLACES 1024 /* that are never too many */
+
+static bool is_unused(const struct object_ref *ref)
+{
+	return !ref->object->is_used;
+}
+
+/* Opening the file again leads to the same object. */
+static bool can_be_found_again(const struct object_ref *ref)
+{
+	return ref->object->build_id.size > 0;
+}
+
+static void sweep_index(struct object_ref **index, bool (*goes)(const struct object_ref *ref))
+{
+	struct object_ref *ref, *next;
+
+	HASH_ITER (hh, *index, ref, next) {
+		if (!goes(ref))
+			continue;
+		HASH_DEL(*index, ref);
+		free(ref);
+	}
+}
+
+static void drop_unused(struct objects *objects)
+{
+	size_t kept = 0, i;
+
+	sweep_index(&objects->places, is_unused);
+	sweep_index(&objects->builds, is_unused);
+	for (i = 0; i < objects->count; i++) {
+		struct object *object = objects->items[i];
+
+		if (object->is_used) {
+			objects->items[kept++] = object;
+			continue;
+		}
+		number_pool_give(&objects->numbers, object->number);
+		free_object(object);
+	}
+	objects->count = kept;
+}
+
+size_t objects_sweep(struct objects *objects,
+		     bool (*goes)(void *context, const struct object *object), void *context)
+{
+	size_t before = objects->count, unused = 0, i;
+
+	for (i = 0; i < before; i++) {
+		struct object *object = objects->items[i];
+
+		object->is_used = object->is_used || !goes(context, object);
+		unused += !object->is_used;
+	}
+	if (unused)
+		drop_unused(objects);
+	if (HASH_COUNT(objects->places) > MIN_PLACES + 4 * objects->count)
+		sweep_index(&objects->places, can_be_found_again);
+	for (i = 0; i < objects->count; i++)
+		objects->items[i]->is_used = false;
+	return unused;
+}
+
+/* ---- memory ------------------------------------------------------------------- */
+
+#define ALLOCATION_BYTES 16 /* what the allocator needs for itself, and rounds up to, on average */
+
+static size_t index_bytes(const struct object_ref *index)
+{
+	const struct object_ref *ref;
+	size_t bytes = index ? index->hh.tbl->num_buckets * sizeof(UT_hash_bucket) : 0;
+
+	for (ref = index; ref; ref = ref->hh.next)
+		bytes += sizeof(*ref) + ref->hh.keylen + ALLOCATION_BYTES;
+	return bytes;
+}
+
+size_t objects_bytes(const struct objects *objects)
+{
+	size_t bytes = objects->capacity * sizeof(struct object *), i;
+
+	for (i = 0; i < objects->count; i++)
+		bytes += sizeof(struct object) + strlen(objects->items[i]->path) +
+			 2 * ALLOCATION_BYTES;
+	return bytes + index_bytes(objects->places) + index_bytes(objects->builds);
 }

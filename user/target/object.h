@@ -23,13 +23,14 @@ enum object_kind {
 };
 
 struct object {
-	uint32_t number; /* dense, in order of first appearance */
+	uint32_t number; /* unique and small; used again when the object is dropped */
 	enum object_kind kind;
 	uint64_t device, inode; /* 0, 0 when not known */
 	struct build_id build_id;
 	char *path; /* as the first process saw it, " (deleted)" cut off */
 	pid_t first_pid; /* who mapped it first: /proc/PID/root is where its path holds */
 	int fd; /* open for reading, or -1 */
+	bool is_used; /* a mark for objects_sweep() */
 };
 
 struct objects;
@@ -53,7 +54,15 @@ struct object_sighting {
 int objects_get(struct objects *objects, const struct object_sighting *sighting,
 		struct object **out);
 
+/* Objects in order of first appearance: `index` is not their number. */
 size_t objects_count(const struct objects *objects);
-struct object *objects_at(const struct objects *objects, size_t number);
+struct object *objects_at(const struct objects *objects, size_t index);
+
+/* Drops the objects that are not marked and for which `goes` returns true, and takes the marks off the others. Returns how many went. */
+size_t objects_sweep(struct objects *objects,
+		     bool (*goes)(void *context, const struct object *object), void *context);
+
+/* Memory of all that is here, about. Looks at every object. */
+size_t objects_bytes(const struct objects *objects);
 
 #endif

@@ -51,6 +51,7 @@ struct processes {
 	struct process **items;
 	size_t count, capacity;
 	size_t thread_count;
+	struct number_pool numbers; /* of processes */
 	struct thread_node *threads;
 	struct process_node *images;
 	struct latest_node *latest;
@@ -65,6 +66,15 @@ int processes_open(struct processes **out)
 		return -ENOMEM;
 	*out = processes;
 	return 0;
+}
+
+static void free_image(struct process_node *image)
+{
+	address_space_clear(&image->process.space);
+	number_pool_clear(&image->process.threads.numbers);
+	free(image->process.threads.items);
+	free(image->process.cmdline);
+	free(image);
 }
 
 void processes_close(struct processes *processes)
@@ -85,11 +95,9 @@ void processes_close(struct processes *processes)
 	}
 	HASH_ITER (hh, processes->images, image, next_image) {
 		HASH_DEL(processes->images, image);
-		address_space_clear(&image->process.space);
-		free(image->process.threads.items);
-		free(image->process.cmdline);
-		free(image);
+		free_image(image);
 	}
+	number_pool_clear(&processes->numbers);
 	free(processes->items);
 	free(processes);
 }
@@ -154,7 +162,6 @@ static int add_image(struct processes *processes, const struct life_key *key, st
 	node->process.tgid = key->id;
 	node->process.exec_id = key->exec_id;
 	node->process.key_ns = key->start_ns;
-	node->process.number = (uint32_t)processes->count;
 	HASH_ADD(hh, processes->images, key, sizeof(node->key), node);
 	if (node->out_of_memory) {
 		free(node);
@@ -165,6 +172,7 @@ static int add_image(struct processes *processes, const struct life_key *key, st
 		free(node);
 		return -ENOMEM;
 	}
+	node->process.number = number_pool_take(&processes->numbers);
 	processes->items[processes->count++] = &node->process;
 	*out = &node->process;
 	return 0;
@@ -199,12 +207,12 @@ static int add_thread(struct processes *processes, const struct life_key *key,
 	node->thread.key_ns = key->start_ns;
 	node->thread.cpu_first_ns = UINT64_MAX;
 	node->thread.process = process;
-	node->thread.number = (uint32_t)threads->count;
 	HASH_ADD(hh, processes->threads, key, sizeof(node->key), node);
 	if (node->out_of_memory) {
 		free(node);
 		return -ENOMEM;
 	}
+	node->thread.number = number_pool_take(&threads->numbers);
 	threads->items[threads->count++] = &node->thread;
 	processes->thread_count++;
 	*out = node;
@@ -245,12 +253,118 @@ size_t processes_count(const struct processes *processes)
 	return processes->count;
 }
 
-struct process *processes_at(const struct processes *processes, size_t number)
+struct process *processes_at(const struct processes *processes, size_t index)
 {
-	return processes->items[number];
+	return processes->items[index];
 }
 
 size_t processes_thread_count(const struct processes *processes)
 {
 	return processes->thread_count;
+}
+
+/* ---- dropping ----------------------------------------------------------------- */
+
+static void drop_thread(struct processes *processes, struct thread *thread)
+{
+	struct thread_node *node = (struct thread_node *)thread; /* its first member */
+
+	if (processes->last_met == node)
+		processes->last_met = NULL;
+	HASH_DEL(processes->threads, node);
+	free(node);
+	processes->thread_count--;
+}
+
+/* The images after it lead past it from now on; the last image of a tgid takes what is known of the tgid with it. */
+static void leave_life(struct processes *processes, struct process *process)
+{
+	struct latest_node *node = find_latest(processes, process->tgid);
+	struct process **place = &node->process;
+
+	while (*place != process)
+		place = &(*place)->previous;
+	*place = process->previous;
+	if (node->process)
+		return;
+	HASH_DEL(processes->latest, node);
+	free(node);
+}
+
+static void drop_process(struct processes *processes, struct process *process)
+{
+	struct process_node *node = (struct process_node *)process; /* its first member */
+	size_t i;
+
+	for (i = 0; i < process->threads.count; i++)
+		drop_thread(processes, process->threads.items[i]);
+	leave_life(processes, process);
+	number_pool_give(&processes->numbers, process->number);
+	HASH_DEL(processes->images, node);
+	free_image(node);
+}
+
+size_t processes_sweep(struct processes *processes,
+		       bool (*goes)(void *context, struct process *process), void *context)
+{
+	size_t count = processes->count, kept = 0, i;
+
+	for (i = 0; i < count; i++) {
+		struct process *process = processes->items[i];
+
+		if (goes(context, process))
+			drop_process(processes, process);
+		else
+			processes->items[kept++] = process;
+	}
+	processes->count = kept;
+	return count - kept;
+}
+
+size_t processes_sweep_threads(struct processes *processes, struct process *process,
+			       bool (*goes)(void *context, const struct thread *thread),
+			       void *context)
+{
+	struct threads *threads = &process->threads;
+	size_t count = threads->count, kept = 0, i;
+
+	for (i = 0; i < count; i++) {
+		struct thread *thread = threads->items[i];
+
+		if (!goes(context, thread)) {
+			threads->items[kept++] = thread;
+			continue;
+		}
+		number_pool_give(&threads->numbers, thread->number);
+		drop_thread(processes, thread);
+	}
+	threads->count = kept;
+	return count - kept;
+}
+
+/* ---- memory ------------------------------------------------------------------- */
+
+#define ALLOCATION_BYTES 16 /* what the allocator needs for itself, and rounds up to, on average */
+#define BUCKET_BYTES(head)                                                                         \
+	((head) ? (size_t)(head)->hh.tbl->num_buckets * sizeof(UT_hash_bucket) : (size_t)0)
+
+size_t processes_bytes(const struct processes *processes)
+{
+	size_t bytes = processes->capacity * sizeof(struct process *), i;
+
+	bytes += processes->count * (sizeof(struct process_node) + ALLOCATION_BYTES);
+	bytes += processes->thread_count * (sizeof(struct thread_node) + ALLOCATION_BYTES);
+	bytes += HASH_COUNT(processes->latest) * (sizeof(struct latest_node) + ALLOCATION_BYTES);
+	bytes += BUCKET_BYTES(processes->threads) + BUCKET_BYTES(processes->images) +
+		 BUCKET_BYTES(processes->latest);
+	for (i = 0; i < processes->count; i++) {
+		const struct process *process = processes->items[i];
+
+		bytes += process->threads.capacity * sizeof(struct thread *) + ALLOCATION_BYTES;
+		bytes += process->threads.numbers.capacity * sizeof(uint32_t);
+		bytes += address_space_bytes(&process->space);
+		if (process->cmdline)
+			bytes += strlen(process->cmdline) + ALLOCATION_BYTES;
+	}
+	return bytes;
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/number_pool.h"
 #include "target/address_space.h"
 
 struct gb_task;
@@ -21,7 +22,8 @@ struct profile_buffer;
 #define THREAD_NAME_BYTES 16
 
 struct thread {
-	uint32_t number; /* dense in its process, in order of appearance */
+	/* unique in its process, below threads.numbers.top; another's when this one was dropped */
+	uint32_t number;
 	uint32_t tid;
 	uint64_t key_ns; /* the kernel's start time: tells threads with a reused tid apart */
 	uint64_t born_ns; /* 0: before the recording began */
@@ -31,16 +33,21 @@ struct thread {
 	uint64_t cpu_last_ns; /* and at its end, or the end of the recording; 0: not known */
 	char name[THREAD_NAME_BYTES];
 	char name_before[THREAD_NAME_BYTES]; /* before its last rename; "": it had none */
+	uint32_t roll_call; /* the last one that it answered; see records.h */
+	/* its last sample is the buffer's entry of this number, from 1; 0: it has none */
+	uint64_t last_entry;
 	struct process *process;
 };
 
+/* In order of appearance. */
 struct threads {
 	struct thread **items;
 	size_t count, capacity;
+	struct number_pool numbers;
 };
 
 struct process {
-	uint32_t number; /* dense, in order of appearance */
+	uint32_t number; /* unique and small; used again when the process is dropped */
 	uint32_t tgid;
 	uint32_t exec_id;
 	/* 0 for the first image met under this tgid, 1, 2, ... for those met after it */
@@ -60,6 +67,12 @@ struct process {
 	struct profile_buffer *buffer; /* its samples; NULL: none so far. Owned by who set it */
 	bool is_ending; /* in the list of those whose buffer is to be finished, by who set it */
 	struct process *next_ending;
+	uint64_t entry_count; /* entries put into it */
+	struct {
+		uint64_t oldest_ns; /* no entry that can still be read is older */
+		/* nor is any but the first `mark` entries older than `mark_ns` */
+		uint64_t mark, mark_ns;
+	} readable; /* kept by expire.c */
 };
 
 struct processes;
@@ -75,8 +88,23 @@ int processes_thread(struct processes *processes, const struct gb_task *task, st
 /* The image that now runs, or ran last, under `tgid`; NULL: none known. */
 struct process *processes_latest(const struct processes *processes, uint32_t tgid);
 
+/* Processes in order of appearance: `index` is not their number. */
 size_t processes_count(const struct processes *processes);
-struct process *processes_at(const struct processes *processes, size_t number);
+struct process *processes_at(const struct processes *processes, size_t index);
 size_t processes_thread_count(const struct processes *processes);
+
+/*
+ * Drops the processes for which `goes` returns true, with all that they own but their buffers; which `goes` may close. Returns how
+ * many went. A record that names one of them makes it anew.
+ */
+size_t processes_sweep(struct processes *processes,
+		       bool (*goes)(void *context, struct process *process), void *context);
+/* The same with the threads of one process. */
+size_t processes_sweep_threads(struct processes *processes, struct process *process,
+			       bool (*goes)(void *context, const struct thread *thread),
+			       void *context);
+
+/* Memory of all that is here, about; buffers not included. Looks at every process. */
+size_t processes_bytes(const struct processes *processes);
 
 #endif

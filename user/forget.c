@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* forget.c - see forget.h. */
+#include "forget.h"
+
+#include "base/clock.h"
+#include "buffer/profile_memory.h"
+#include "capture/drain.h"
+#include "capture/publish.h"
+#include "capture/records.h"
+#include "session_state.h"
+
+#define SETTLED_NS (2 * NS_PER_SEC) /* all records of what was so long ago have been applied */
+#define ROLL_NS (60 * NS_PER_SEC)
+#define SIDE_SHARE 4 /* what is known of processes may be a quarter of the buffer's limit */
+
+static bool forgets_process(void *context, struct process *process)
+{
+	return publisher_forget_process(context, process);
+}
+
+static bool forgets_object(void *context, const struct object *object)
+{
+	return publisher_forget_object(context, object);
+}
+
+static void dropped_mapping(void *context, const struct process *process, size_t index)
+{
+	publisher_drop_mapping(context, process, index);
+}
+
+struct expire_keeper forget_keeper(struct publisher *publisher)
+{
+	return (struct expire_keeper){.forgets_process = forgets_process,
+				      .forgets_object = forgets_object,
+				      .dropped_mapping = dropped_mapping,
+				      .context = publisher};
+}
+
+static uint64_t before(uint64_t now_ns, uint64_t age_ns)
+{
+	return now_ns > age_ns ? now_ns - age_ns : 0;
+}
+
+void forget_old(struct session *session, uint64_t now_ns)
+{
+	const size_t bytes =
+		records_side_bytes(session->records) + publisher_bytes(session->publisher);
+	const uint64_t age_ns = (uint64_t)(session->config->forget_s * NS_PER_SEC);
+	const struct expire_horizon horizon = {
+		.settled_ns = before(now_ns, SETTLED_NS),
+		.samples_ns = age_ns ? before(now_ns, age_ns) : 0,
+		.is_pressed = bytes > session->config->buffer_bytes / SIDE_SHARE,
+	};
+
+	if (now_ns >= session->next_roll_ns) {
+		if (session->next_roll_ns)
+			(void)drain_call_roll(session->drain); /* the next one does as well */
+		session->next_roll_ns = now_ns + ROLL_NS;
+	}
+	memory_controller_set_extra(profile_memory_controller(session->memory), bytes);
+	records_expire(session->records, &horizon);
+}
