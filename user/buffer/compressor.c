@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "buffer/chunk.h"
@@ -23,12 +24,22 @@ struct compressor {
 	struct chunk_codec *codec; /* the thread's */
 	struct atomic_counts counts;
 	pthread_t thread;
+	_Atomic pid_t tid; /* 0: not known yet */
+	atomic_bool is_hurried;
 };
 
-/* Of this thread. Failures are not told: it then only compresses at the wrong moment. */
-static void set_policy(int policy)
+/* Of a thread, 0: this one. Failures are not told: it then only compresses at the wrong moment. */
+static void set_policy(pid_t tid, int policy)
 {
-	sched_setscheduler(0, policy, &(struct sched_param){.sched_priority = 0});
+	sched_setscheduler(tid, policy, &(struct sched_param){.sched_priority = 0});
+}
+
+/* Who hurries sets the flag, then the policy; so either it sees that we are idle, or we see the flag. */
+static void idle(struct compressor *compressor)
+{
+	set_policy(0, SCHED_IDLE);
+	if (atomic_load(&compressor->is_hurried))
+		set_policy(0, SCHED_OTHER);
 }
 
 static void count(struct compressor *compressor, const struct chunk *chunk,
@@ -55,11 +66,12 @@ static void *work(void *context)
 	void *token;
 	int err;
 
+	atomic_store(&compressor->tid, gettid());
 	while ((chunk = source->take(source->context, &token))) {
 		twin = NULL;
-		set_policy(SCHED_IDLE);
+		idle(compressor);
 		err = chunk_compress(compressor->codec, chunk, &twin);
-		set_policy(SCHED_OTHER);
+		set_policy(0, SCHED_OTHER);
 		count(compressor, chunk, twin, err);
 		source->give(source->context, token, twin);
 	}
@@ -113,6 +125,15 @@ void compressor_close(struct compressor *compressor)
 		return;
 	pthread_join(compressor->thread, NULL);
 	free_compressor(compressor);
+}
+
+void compressor_hurry(struct compressor *compressor, bool hurry)
+{
+	pid_t tid = atomic_load(&compressor->tid);
+
+	atomic_store(&compressor->is_hurried, hurry);
+	if (hurry && tid)
+		set_policy(tid, SCHED_OTHER);
 }
 
 struct compressor_counts compressor_get_counts(const struct compressor *compressor)

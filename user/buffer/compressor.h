@@ -12,6 +12,7 @@
 #ifndef GECKOBPF_BUFFER_COMPRESSOR_H
 #define GECKOBPF_BUFFER_COMPRESSOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct chunk;
@@ -45,6 +46,9 @@ int compressor_open(struct compressor **out, const struct compressor_source *sou
 		    uint32_t max_bytes);
 /* Waits until `take` has returned NULL, which the caller has seen to. NULL is fine. */
 void compressor_close(struct compressor *compressor);
+
+/* Somebody waits for what it has in hand: it runs as any other thread until that is over. From any thread. */
+void compressor_hurry(struct compressor *compressor, bool hurry);
 
 /* From any thread. */
 struct compressor_counts compressor_get_counts(const struct compressor *compressor);

@@ -115,12 +115,16 @@ struct entry_cache *profile_memory_cache(const struct profile_memory *memory)
 
 void profile_memory_pause(struct profile_memory *memory)
 {
+	if (memory->compressor)
+		compressor_hurry(memory->compressor, true);
 	memory_controller_pause(memory->controller);
 }
 
 void profile_memory_resume(struct profile_memory *memory)
 {
 	memory_controller_resume(memory->controller);
+	if (memory->compressor)
+		compressor_hurry(memory->compressor, false);
 }
 
 struct compressor_counts profile_memory_compression(const struct profile_memory *memory)
