@@ -110,9 +110,9 @@ static void test_as_old_as_what_is_overwritten(void **state)
 	tell_exit(50, child, 5, 0);
 	tell_sample(60, busy);
 	tell_sample(60, shell);
+	tell_exit(80, busy, 5, 0);
 	records_expire(world.records, &later);
 	assert_int_equal(processes_count(world.processes), 3);
-	tell_exit(80, busy, 5, 0);
 	overwrite(150, shell);
 	while (profile_buffer_get_state(image_of(30, 0)->buffer).cleared == 0)
 		overwrite(160, shell);
