@@ -15,13 +15,14 @@
 struct profile_buffer {
 	struct chunk_manager *chunks;
 	struct chunked_buffer *blocks;
-	struct entry_encoder *encoder;
+	struct entry_cache *cache;
+	struct entry_encoder *encoder; /* NULL: the first entry makes it */
+	uint64_t period_ns;
 	uint64_t unencoded; /* samples dropped before they had bytes */
 };
 
 int profile_buffer_open(struct profile_buffer **out, const struct profile_buffer_config *config)
 {
-	uint64_t period_ns = config->period_ns ? config->period_ns : NS_PER_MS;
 	struct profile_buffer *buffer = calloc(1, sizeof(*buffer));
 	int err;
 
@@ -30,13 +31,13 @@ int profile_buffer_open(struct profile_buffer **out, const struct profile_buffer
 	err = memory_controller_manager(config->memory, &buffer->chunks);
 	if (!err)
 		err = chunked_buffer_open(&buffer->blocks, config->process_id);
-	if (!err)
-		err = entry_encoder_open(&buffer->encoder, config->cache, period_ns);
 	if (err) {
 		profile_buffer_close(buffer);
 		return err;
 	}
 	chunked_buffer_set_manager(buffer->blocks, buffer->chunks);
+	buffer->cache = config->cache;
+	buffer->period_ns = config->period_ns ? config->period_ns : NS_PER_MS;
 	*out = buffer;
 	return 0;
 }
@@ -54,6 +55,20 @@ void profile_buffer_close(struct profile_buffer *buffer)
 void profile_buffer_finish(struct profile_buffer *buffer)
 {
 	chunked_buffer_finish(buffer->blocks);
+	entry_encoder_close(buffer->encoder);
+	buffer->encoder = NULL;
+}
+
+static int encode(struct profile_buffer *buffer, const struct sample_entry *sample,
+		  const uint8_t **bytes, size_t *size)
+{
+	int err = 0;
+
+	if (!buffer->encoder)
+		err = entry_encoder_open(&buffer->encoder, buffer->cache, buffer->period_ns);
+	return err ? err
+		   : entry_encode_sample(buffer->encoder, sample,
+					 chunked_buffer_starts_chunk(buffer->blocks), bytes, size);
 }
 
 int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample_entry *sample)
@@ -62,8 +77,7 @@ int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample
 	size_t size;
 	int err;
 
-	err = entry_encode_sample(buffer->encoder, sample,
-				  chunked_buffer_starts_chunk(buffer->blocks), &bytes, &size);
+	err = encode(buffer, sample, &bytes, &size);
 	if (err) {
 		buffer->unencoded++;
 		return err;
