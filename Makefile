@@ -35,12 +35,12 @@ OUR_CFLAGS := -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGECKOBPF_VERSION='
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -DGECKOBPF_SANITIZED)
 BPF_CFLAGS := -g -O2 -mcpu=v2 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	-Ivmlinux/$(ARCH) -Iinclude -Ibpf $(if $(MULTIARCH),-I/usr/include/$(MULTIARCH)) -MMD -MP
-LIBS := -lbpf -lelf -llzma -lzstd -lz -liberty -lcap
+LIBS := -lbpf -lelf -llzma -lzstd -lz -liberty -lcap -ljansson
 # A static libelf wants its own dependencies after it.
 LINK := $(if $(STATIC),-static) $(LIBS) -lpthread
 
 # capture is the only room that needs libbpf; the others make libcore.a, which the unit tests link.
-ROOMS := base buffer target unwind symbol archive gecko
+ROOMS := base buffer target unwind symbol archive gecko export
 CORE_SRC := $(sort $(foreach room,$(ROOMS),$(wildcard user/$(room)/*.c)))
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/%.o)
 APP_SRC := $(sort $(wildcard user/capture/*.c user/cmd/*.c user/*.c))
@@ -129,7 +129,7 @@ run: $(BIN)
 # Allocation failure is tested by wrapping the allocator: tests/unit/alloc.h.
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(BUILD)/libapp.a $(BUILD)/libcore.a
 	$(say) LINK $@
-	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka -ljansson \
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka \
 		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc $(LIBS) -lpthread
 
 $(BUILD)/tests/golden/%: $(BUILD)/tests/golden/%.o $(BUILD)/libapp.a $(BUILD)/libcore.a

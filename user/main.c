@@ -9,6 +9,8 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"record", cmd_record}, /* the first is the default */
+	{"report", cmd_report},
+	{"convert", cmd_convert},
 };
 
 int main(int argc, char **argv)

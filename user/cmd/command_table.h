@@ -5,5 +5,7 @@
 
 /* Takes its own argv (argv[0] is the program or the command), returns the exit status. */
 int cmd_record(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_convert(int argc, char **argv);
 
 #endif

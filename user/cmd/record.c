@@ -375,6 +375,9 @@ static const struct argp argp = {
 	       "what there is so far.\n\n"
 	       "The environment variable GECKOBPF_OPTIONS holds further options, separated by "
 	       "blanks; those of the command line come after them.\n\n"
+	       "Other commands: `geckobpf report FILE...` shows what is hot in profiles as text, "
+	       "`geckobpf convert FILE... -o OUT` writes them for pprof and for flame graphs; each "
+	       "has a --help.\n\n"
 	       "Exit status: 0, or the command's own; 1 when the profile could not be made; 2 for "
 	       "a wrong "
 	       "command line; 126 or 127 when the command cannot be run.",

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stack_files.h - the profiles that a command is given, as one. */
+#ifndef GECKOBPF_CMD_STACK_FILES_H
+#define GECKOBPF_CMD_STACK_FILES_H
+
+#include <stddef.h>
+
+struct stack_profile;
+
+/* 0, or -errno of the first file that cannot be loaded, which has been logged. */
+int stack_files_load(struct stack_profile **out, const char *const *paths, size_t count);
+
+#endif
