@@ -1,12 +1,101 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json_walk.c - see json_walk.h. Brackets and commas of the outer levels are read here, all else by jansson. */
+/*
+ * json_walk.c - see json_walk.h. Brackets and commas of the outer levels are read here, all else by jansson.
+ *
+ * jansson does not survive a failed allocation in the middle of a text: it goes on with half a token and writes past its
+ * memory. So none fails: its allocator leaves the parser instead, and what was allocated goes all at once, with the blocks it
+ * is in. That is also less work than freeing each number of a table.
+ */
 #include "export/json_walk.h"
 
 #include <errno.h>
+#include <setjmp.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "export/fault.h"
+
+#define BLOCK_BYTES (64 * 1024)
+#define ALIGNMENT 16
+
+/* ---- the parser's memory -------------------------------------------------------------- */
+
+struct json_block {
+	struct json_block *next;
+	size_t used, size;
+	_Alignas(ALIGNMENT) char bytes[];
+};
+
+static _Thread_local struct {
+	struct json_walk *walk;
+	jmp_buf no_memory;
+} parser;
+
+static struct json_block *add_block(struct json_walk *walk, size_t need)
+{
+	size_t size = need > BLOCK_BYTES ? need : BLOCK_BYTES;
+	struct json_block *block =
+		size <= SIZE_MAX - sizeof(*block) ? malloc(sizeof(*block) + size) : NULL;
+
+	if (!block)
+		return NULL;
+	block->used = 0;
+	block->size = size;
+	block->next = walk->blocks;
+	walk->blocks = block;
+	return block;
+}
+
+static void *allocate(size_t size)
+{
+	struct json_block *block = parser.walk->blocks;
+	size_t need = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	void *memory;
+
+	if (!block || block->size - block->used < need)
+		block = need >= size ? add_block(parser.walk, need) : NULL;
+	if (!block)
+		longjmp(parser.no_memory, 1);
+	memory = block->bytes + block->used;
+	block->used += need;
+	return memory;
+}
+
+/* Goes with its block. */
+static void release(void *memory)
+{
+}
+
+void json_walk_close(struct json_walk *walk)
+{
+	while (walk->blocks) {
+		struct json_block *next = walk->blocks->next;
+
+		free(walk->blocks);
+		walk->blocks = next;
+	}
+}
+
+/* NULL: a syntax error, or (-ENOMEM in *err) no memory. */
+static const json_t *parse(struct json_walk *walk, size_t size, json_error_t *error, int *err)
+{
+	const json_t *volatile value = NULL; /* it has to outlast longjmp() */
+
+	json_walk_close(walk);
+	parser.walk = walk;
+	*err = -ENOMEM;
+	json_set_alloc_funcs(allocate, release);
+	if (!setjmp(parser.no_memory)) {
+		value = json_loadb(walk->text + walk->at, size,
+				   JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY, error);
+		*err = 0;
+	}
+	json_set_alloc_funcs(malloc, free);
+	return value;
+}
+
+/* ---- the text --------------------------------------------------------------------------- */
 
 /* The next character that is no blank; '\0' at the end. */
 static char peek(struct json_walk *walk)
@@ -26,35 +115,26 @@ static int expect(struct json_walk *walk, char character)
 	return 0;
 }
 
-static int syntax_error(const struct json_walk *walk, const json_error_t *error)
+int json_walk_value(struct json_walk *walk, const json_t **out)
 {
-	/* Without memory jansson gives up without a word. */
-	if (!error->text[0] || json_error_code(error) == json_error_out_of_memory)
-		return -ENOMEM;
-	return fault_set(walk->fault, -EBADMSG, "byte %zu: %s",
-			 walk->at + (size_t)(error->position > 0 ? error->position : 0),
-			 error->text);
-}
-
-int json_walk_value(struct json_walk *walk, json_t **out)
-{
-	size_t left;
+	const json_t *value;
 	json_error_t error;
-	json_t *value;
+	size_t left;
+	int err;
 
 	peek(walk);
 	left = walk->size - walk->at;
 	if (left > JSON_WALK_MAX_BYTES)
 		left = JSON_WALK_MAX_BYTES;
-	value = json_loadb(walk->text + walk->at, left, JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY,
-			   &error);
+	value = parse(walk, left, &error, &err);
+	if (err)
+		return err;
 	if (!value)
-		return syntax_error(walk, &error);
+		return fault_set(walk->fault, -EBADMSG, "byte %zu: %s",
+				 walk->at + (size_t)(error.position > 0 ? error.position : 0),
+				 error.text);
 	walk->at += (size_t)error.position;
-	if (out)
-		*out = value;
-	else
-		json_decref(value);
+	*out = value;
 	return 0;
 }
 
@@ -74,18 +154,19 @@ static int next_item(struct json_walk *walk, char close, bool is_first)
 static int read_member(struct json_walk *walk, int (*on_member)(void *context, const char *key),
 		       void *context)
 {
-	json_t *key = NULL;
+	char key[JSON_WALK_KEY_BYTES] = "";
+	const json_t *text;
 	int err;
 
 	if (peek(walk) != '"')
 		return expect(walk, '"');
-	err = json_walk_value(walk, &key);
-	if (!err)
-		err = expect(walk, ':');
-	if (!err)
-		err = on_member(context, json_string_value(key));
-	json_decref(key);
-	return err;
+	err = json_walk_value(walk, &text);
+	if (err)
+		return err;
+	/* The tree goes when the callback asks for another one. */
+	strncpy(key, json_string_value(text), sizeof(key) - 1);
+	err = expect(walk, ':');
+	return err ? err : on_member(context, key);
 }
 
 int json_walk_object(struct json_walk *walk, int (*on_member)(void *context, const char *key),

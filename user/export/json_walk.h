@@ -18,20 +18,27 @@ struct fault;
 
 /* A value of at most this many bytes: jansson counts them in an int. */
 #define JSON_WALK_MAX_BYTES ((size_t)INT32_MAX)
+/* Longer keys are cut. */
+#define JSON_WALK_KEY_BYTES 64
 
+/* Zero-initialised but for the text and, if wanted, the fault, which says what is wrong after -EBADMSG. */
 struct json_walk {
 	const char *text;
 	size_t size, at;
-	struct fault *fault; /* says what is wrong after -EBADMSG; may be NULL */
+	struct fault *fault;
+	struct json_block *blocks; /* memory of the tree */
 };
+
+/* Frees the tree. */
+void json_walk_close(struct json_walk *walk);
 
 /* Each returns 0, -EBADMSG: this is not what is there; -ENOMEM; what a callback returned unless 0. */
 int json_walk_object(struct json_walk *walk, int (*on_member)(void *context, const char *key),
 		     void *context);
 int json_walk_array(struct json_walk *walk, int (*on_item)(void *context, size_t index),
 		    void *context);
-/* The value as a tree, the caller's to json_decref(); `out` NULL: only checks it. */
-int json_walk_value(struct json_walk *walk, json_t **out);
+/* The value as a tree, which stays until the next call and is not to be changed or released. */
+int json_walk_value(struct json_walk *walk, const json_t **out);
 
 /* Nothing but blanks is left: 0, or -EBADMSG. */
 int json_walk_end(struct json_walk *walk);

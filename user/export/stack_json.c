@@ -46,7 +46,9 @@ static struct stack_source *source_of(const struct loader *loader)
 
 static int skip(struct loader *loader)
 {
-	return json_walk_value(&loader->walk, NULL);
+	const json_t *ignored;
+
+	return json_walk_value(&loader->walk, &ignored);
 }
 
 /* ---- meta -------------------------------------------------------------------------- */
@@ -154,14 +156,10 @@ static int read_log(struct loader *loader, const json_t *logs)
 /* Reads a value as a tree and hands it on. */
 static int with_tree(struct loader *loader, int (*use)(struct loader *loader, const json_t *tree))
 {
-	json_t *tree;
+	const json_t *tree;
 	int err = json_walk_value(&loader->walk, &tree);
 
-	if (err)
-		return err;
-	err = use(loader, tree);
-	json_decref(tree);
-	return err;
+	return err ? err : use(loader, tree);
 }
 
 /* ---- processes --------------------------------------------------------------------- */
@@ -186,7 +184,7 @@ static int on_thread(void *context, size_t index)
 {
 	struct loader *loader = context;
 	struct thread_place place = {.profile = loader->profile, .fault = loader->fault};
-	json_t *thread;
+	const json_t *thread;
 	int err = json_walk_value(&loader->walk, &thread);
 
 	if (err)
@@ -196,7 +194,6 @@ static int on_thread(void *context, size_t index)
 		err = add_process(loader, &place, thread);
 	if (!err)
 		err = stack_json_thread(&place, thread, &loader->cpu_left_ns);
-	json_decref(thread);
 	return err;
 }
 
@@ -284,6 +281,7 @@ int stack_json_parse(struct stack_profile *profile, const char *path, const char
 		err = json_walk_object(&loader.walk, on_member, &loader);
 	if (!err)
 		err = json_walk_end(&loader.walk);
+	json_walk_close(&loader.walk);
 	if (!err && !loader.has_meta)
 		err = fault_set(fault, -EBADMSG, "it has no meta");
 	return err;
