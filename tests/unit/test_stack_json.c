@@ -245,93 +245,86 @@ static void expect_fault(const char *text, size_t size, const char *why)
 	stack_profile_close(profile);
 }
 
+#define AT "processes[0].threads[0]."
+static const struct {
+	const char *from, *to, *why;
+} wrong_documents[] = {
+	/* Indices that point nowhere, or up. */
+	{"[1,2],[0,3]]}", "[1,9],[0,3]]}", AT "stackTable.data[2].frame points nowhere"},
+	{"[[null,0],[0,1],[1,2],[0,3]]", "[[null,0],[0,4],[1,2],[0,3]]",
+	 AT "stackTable.data[1].frame points nowhere"},
+	{"[[null,0],[0,1],[1,2]", "[[null,0],[1,1],[1,2]",
+	 AT "stackTable.data[1].prefix points nowhere"},
+	{"[[null,0],[0,1],[1,2]", "[[2,0],[0,1],[1,2]",
+	 AT "stackTable.data[0].prefix points nowhere"},
+	{"[[null,0],[0,1],[1,2]", "[[null,0],[-1,1],[1,2]",
+	 AT "stackTable.data[1].prefix points nowhere"},
+	{"[[null,0],[0,1],[1,2]", "[[null,0],[4294967296,1],[1,2]",
+	 AT "stackTable.data[1].prefix points nowhere"},
+	{"[[null,0],[0,1],[1,2]", "[[null,0],[0.0,1],[1,2]",
+	 AT "stackTable.data[1].prefix is no integer"},
+	{"[[null,0],[0,1],[1,2]", "[[null,0],[0],[1,2]",
+	 AT "stackTable.data[1].frame is no integer"},
+	{"[[null,0],[0,1],[1,2]", "[[null,0],{},[1,2]",
+	 AT "stackTable.data[1].frame is no integer"},
+	{"[1,2,0,100]", "[4,2,0,100]", AT "samples.data[1].stack points nowhere"},
+	{"[1,2,0,100]", "[\"1\",2,0,100]", AT "samples.data[1].stack is no integer"},
+	{"[0,2],[1,2]", "[3,2],[1,2]", AT "frameTable.data[0].location points nowhere"},
+	{"[0,2],[1,2]", "[0,2],[null,2]", AT "frameTable.data[1].location is no integer"},
+	{"[\"main (in app)\",", "[7,", AT "frameTable.data[0].location points to no string"},
+	{"\"stringTable\":[", "\"strings\":[", AT "frameTable.data[0].location points nowhere"},
+	/* Times. */
+	{"[1,2,0,100]", "[1,null,0,100]", AT "samples.data[1].time is no number"},
+	{"[1,2,0,100]", "[1,2,0,-1]", AT "samples.data[1].threadCPUDelta is no time"},
+	{"[1,2,0,100]", "[1,2,0,1.5]", AT "samples.data[1].threadCPUDelta is no time"},
+	{"[1,2,0,100]", "[1,2,0,9000000000000000000]",
+	 AT "samples.data[1].threadCPUDelta is more than a program can use"},
+	{"[1,2,0,100],[3,3,0,200]", "[1,2,0,3155760000000000000],[3,3,0,1]",
+	 AT "samples.data[2].threadCPUDelta is more than a program can use"},
+	{"[1,2,0,100]", "[1,2,0,99999999999999999999]", "too big integer"},
+	{"[1,2,0,100]", "[1,1e999,0,100]", "real number overflow"},
+	/* Tables. */
+	{"\"prefix\":0", "\"parent\":0", AT "stackTable.schema lacks a column"},
+	{"\"prefix\":0", "\"prefix\":-1", AT "stackTable.schema lacks a column"},
+	{"\"prefix\":0", "\"prefix\":\"0\"", AT "stackTable.schema lacks a column"},
+	{"\"stackTable\":{", "\"stackTable\":7,\"x\":{",
+	 AT "stackTable.data is not there, or no array"},
+	{"\"data\":[[null,1.5", "\"rows\":[[null,1.5", AT "samples.data is not there, or no array"},
+	/* Names. */
+	{"\"name\":\"GeckoMain\"", "\"name\":[]", AT "name is neither a text nor an integer"},
+	{"\"tid\":42", "\"tid\":null", AT "tid is neither a text nor an integer"},
+	{"\"pid\":42", "\"pid\":1.5", AT "pid is neither a text nor an integer"},
+	{"\"processName\":\"app\"", "\"p\":1", AT "processName is neither a text nor an integer"},
+	{"\"name\":\"worker\"", "\"name\":false", "processes[1].threads[0].name is neither"},
+	{"\"worker\"", "\"w\\u0000r\"", "\\u0000 is not allowed"},
+	{"\"worker\"", "\"w\xff\"", "unable to decode byte 0xff"},
+	/* The document. */
+	{"\"interval\":0.5", "\"interval\":0", "meta.interval is no interval"},
+	{"\"interval\":0.5", "\"interval\":-1", "meta.interval is no interval"},
+	{"\"interval\":0.5", "\"interval\":1e18", "meta.interval is no interval"},
+	{"\"interval\":0.5", "\"i\":1", "meta.interval is no interval"},
+	{"\"threadCPUDelta\":\"ns\"", "\"threadCPUDelta\":\"\xc2\xb5s\"",
+	 "meta.sampleUnits.threadCPUDelta is not ns"},
+	{"\"version\":36", "\"preprocessedProfileVersion\":1", "saved by the Firefox Profiler"},
+	{"\"meta\":{\"version\"", "\"mata\":{\"version\"", "it has no meta"},
+	{"\"processes\":[", "\"processes\":7,[", "byte 208: something else, where '['"},
+	{"\"libs\":[{", "\"libs\":[{,", "string or '}' expected"},
+	{"\"threads\":[],", "\"threads\":[];", "something else, where ',' should be"},
+	{"\"threads\":[],", "\"threads\":[],,", "something else, where '\"' should be"},
+	{"\"threads\":[],", "\"threads\" [],", "something else, where ':' should be"},
+	{"\"threads\":[" THREAD "]", "\"threads\":[" THREAD ",]", "unexpected token near ']'"},
+};
+#undef AT
+
 static void test_wrong(void **state)
 {
-#define AT "processes[0].threads[0]."
-	static const struct {
-		const char *from, *to, *why;
-	} cases[] = {
-		/* Indices that point nowhere, or up. */
-		{"[1,2],[0,3]]}", "[1,9],[0,3]]}", AT "stackTable.data[2].frame points nowhere"},
-		{"[[null,0],[0,1],[1,2],[0,3]]", "[[null,0],[0,4],[1,2],[0,3]]",
-		 AT "stackTable.data[1].frame points nowhere"},
-		{"[[null,0],[0,1],[1,2]", "[[null,0],[1,1],[1,2]",
-		 AT "stackTable.data[1].prefix points nowhere"},
-		{"[[null,0],[0,1],[1,2]", "[[2,0],[0,1],[1,2]",
-		 AT "stackTable.data[0].prefix points nowhere"},
-		{"[[null,0],[0,1],[1,2]", "[[null,0],[-1,1],[1,2]",
-		 AT "stackTable.data[1].prefix points nowhere"},
-		{"[[null,0],[0,1],[1,2]", "[[null,0],[4294967296,1],[1,2]",
-		 AT "stackTable.data[1].prefix points nowhere"},
-		{"[[null,0],[0,1],[1,2]", "[[null,0],[0.0,1],[1,2]",
-		 AT "stackTable.data[1].prefix is no integer"},
-		{"[[null,0],[0,1],[1,2]", "[[null,0],[0],[1,2]",
-		 AT "stackTable.data[1].frame is no integer"},
-		{"[[null,0],[0,1],[1,2]", "[[null,0],{},[1,2]",
-		 AT "stackTable.data[1].frame is no integer"},
-		{"[1,2,0,100]", "[4,2,0,100]", AT "samples.data[1].stack points nowhere"},
-		{"[1,2,0,100]", "[\"1\",2,0,100]", AT "samples.data[1].stack is no integer"},
-		{"[0,2],[1,2]", "[3,2],[1,2]", AT "frameTable.data[0].location points nowhere"},
-		{"[0,2],[1,2]", "[0,2],[null,2]", AT "frameTable.data[1].location is no integer"},
-		{"[\"main (in app)\",", "[7,",
-		 AT "frameTable.data[0].location points to no string"},
-		{"\"stringTable\":[", "\"strings\":[",
-		 AT "frameTable.data[0].location points nowhere"},
-		/* Times. */
-		{"[1,2,0,100]", "[1,null,0,100]", AT "samples.data[1].time is no number"},
-		{"[1,2,0,100]", "[1,2,0,-1]", AT "samples.data[1].threadCPUDelta is no time"},
-		{"[1,2,0,100]", "[1,2,0,1.5]", AT "samples.data[1].threadCPUDelta is no time"},
-		{"[1,2,0,100]", "[1,2,0,9000000000000000000]",
-		 AT "samples.data[1].threadCPUDelta is more than a program can use"},
-		{"[1,2,0,100],[3,3,0,200]", "[1,2,0,3155760000000000000],[3,3,0,1]",
-		 AT "samples.data[2].threadCPUDelta is more than a program can use"},
-		{"[1,2,0,100]", "[1,2,0,99999999999999999999]", "too big integer"},
-		{"[1,2,0,100]", "[1,1e999,0,100]", "real number overflow"},
-		/* Tables. */
-		{"\"prefix\":0", "\"parent\":0", AT "stackTable.schema lacks a column"},
-		{"\"prefix\":0", "\"prefix\":-1", AT "stackTable.schema lacks a column"},
-		{"\"prefix\":0", "\"prefix\":\"0\"", AT "stackTable.schema lacks a column"},
-		{"\"stackTable\":{", "\"stackTable\":7,\"x\":{",
-		 AT "stackTable.data is not there, or no array"},
-		{"\"data\":[[null,1.5", "\"rows\":[[null,1.5",
-		 AT "samples.data is not there, or no array"},
-		/* Names. */
-		{"\"name\":\"GeckoMain\"", "\"name\":[]",
-		 AT "name is neither a text nor an integer"},
-		{"\"tid\":42", "\"tid\":null", AT "tid is neither a text nor an integer"},
-		{"\"pid\":42", "\"pid\":1.5", AT "pid is neither a text nor an integer"},
-		{"\"processName\":\"app\"", "\"p\":1",
-		 AT "processName is neither a text nor an integer"},
-		{"\"name\":\"worker\"", "\"name\":false",
-		 "processes[1].threads[0].name is neither"},
-		{"\"worker\"", "\"w\\u0000r\"", "\\u0000 is not allowed"},
-		{"\"worker\"", "\"w\xff\"", "unable to decode byte 0xff"},
-		/* The document. */
-		{"\"interval\":0.5", "\"interval\":0", "meta.interval is no interval"},
-		{"\"interval\":0.5", "\"interval\":-1", "meta.interval is no interval"},
-		{"\"interval\":0.5", "\"interval\":1e18", "meta.interval is no interval"},
-		{"\"interval\":0.5", "\"i\":1", "meta.interval is no interval"},
-		{"\"threadCPUDelta\":\"ns\"", "\"threadCPUDelta\":\"\xc2\xb5s\"",
-		 "meta.sampleUnits.threadCPUDelta is not ns"},
-		{"\"version\":36", "\"preprocessedProfileVersion\":1",
-		 "saved by the Firefox Profiler"},
-		{"\"meta\":{\"version\"", "\"mata\":{\"version\"", "it has no meta"},
-		{"\"processes\":[", "\"processes\":7,[", "byte 208: something else, where '['"},
-		{"\"libs\":[{", "\"libs\":[{,", "string or '}' expected"},
-		{"\"threads\":[],", "\"threads\":[];", "something else, where ',' should be"},
-		{"\"threads\":[],", "\"threads\":[],,", "something else, where '\"' should be"},
-		{"\"threads\":[],", "\"threads\" [],", "something else, where ':' should be"},
-		{"\"threads\":[" THREAD "]", "\"threads\":[" THREAD ",]",
-		 "unexpected token near ']'"},
-	};
-#undef AT
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char *text = replaced(cases[i].from, cases[i].to);
+	for (i = 0; i < sizeof(wrong_documents) / sizeof(wrong_documents[0]); i++) {
+		char *text = replaced(wrong_documents[i].from, wrong_documents[i].to);
 
-		expect_fault(text, strlen(text), cases[i].why);
+		expect_fault(text, strlen(text), wrong_documents[i].why);
 		free(text);
 	}
 }
