@@ -14,7 +14,6 @@ V ?= 0
 SAN ?=
 STATIC ?=
 
-comma := ,
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 BUILD ?= build$(if $(SAN),-$(if $(findstring thread,$(SAN)),tsan,san))$(if $(STATIC),-static)
@@ -35,11 +34,7 @@ OUR_CFLAGS := -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGECKOBPF_VERSION='
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -DGECKOBPF_SANITIZED)
 BPF_CFLAGS := -g -O2 -mcpu=v2 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	-Ivmlinux/$(ARCH) -Iinclude -Ibpf $(if $(MULTIARCH),-I/usr/include/$(MULTIARCH)) -MMD -MP
-# jansson has a json_string() and a json_null() too: a static link takes it from a copy in which they have other names, in a
-# dynamic one ours are not exported, so that the library does not find them.
-JANSSON_COPY := $(if $(STATIC),$(BUILD)/libjansson.a)
-JANSSON := $(or $(JANSSON_COPY),-ljansson -Wl$(comma)--exclude-libs=libcore.a)
-LIBS := -lbpf -lelf -llzma -lzstd -lz -liberty -lcap $(JANSSON)
+LIBS := -lbpf -lelf -llzma -lzstd -lz -liberty -lcap -ljansson
 # A static libelf wants its own dependencies after it.
 LINK := $(if $(STATIC),-static) $(LIBS) -lpthread
 
@@ -108,13 +103,7 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OUR_CFLAGS) $(SAN_FLAGS) $(CFLAGS) $(CPPFLAGS) -c $< -o $@
 
-$(BUILD)/libjansson.a:
-	$(say) RENAME $@
-	@mkdir -p $(@D)
-	$(Q)objcopy --redefine-sym json_string=jansson_string --redefine-sym json_null=jansson_null \
-		"$$($(CC) -print-file-name=libjansson.a)" $@
-
-$(BUILD)/libcore.a: $(CORE_OBJ) | $(JANSSON_COPY)
+$(BUILD)/libcore.a: $(CORE_OBJ)
 	$(say) AR $@
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^

@@ -60,7 +60,7 @@ static void assert_string(const char *bytes, size_t length, const char *expected
 {
 	struct json *json = open_json();
 
-	json_string_bytes(json, bytes, length);
+	json_text_bytes(json, bytes, length);
 	assert_string_equal(text_of(json), expected);
 }
 
@@ -77,7 +77,7 @@ static void commas_and_brackets(void **state)
 	json_u64(json, 1);
 	json_object_begin(json);
 	json_object_end(json);
-	json_null(json);
+	json_none(json);
 	json_array_begin(json);
 	json_bool(json, true);
 	json_bool(json, false);
@@ -288,12 +288,12 @@ static void errors_stick(void **state)
 	struct json *json = open_json();
 
 	sheet.fail_at = 2;
-	json_string(json, "one");
+	json_text(json, "one");
 	assert_int_equal(json_flush(json), 0);
-	json_string(json, "two");
+	json_text(json, "two");
 	assert_int_equal(json_error(json), 0);
 	assert_int_equal(json_flush(json), -ENOSPC);
-	json_string(json, "three");
+	json_text(json, "three");
 	assert_int_equal(json_flush(json), -ENOSPC);
 	assert_int_equal(json_error(json), -ENOSPC);
 	/* The sink is not asked again. */

@@ -227,20 +227,20 @@ static void put_text(struct json *json, const char *text, size_t length)
 	put_char(json, '"');
 }
 
-void json_string_bytes(struct json *json, const char *text, size_t length)
+void json_text_bytes(struct json *json, const char *text, size_t length)
 {
 	separate(json);
 	put_text(json, text, length);
 }
 
-void json_string(struct json *json, const char *text)
+void json_text(struct json *json, const char *text)
 {
-	json_string_bytes(json, text, strlen(text));
+	json_text_bytes(json, text, strlen(text));
 }
 
 void json_key(struct json *json, const char *key)
 {
-	json_string(json, key);
+	json_text(json, key);
 	put_char(json, ':');
 	json->after_value = false;
 }
@@ -277,7 +277,7 @@ void json_time_ms(struct json *json, int64_t ns)
 void json_double(struct json *json, double value)
 {
 	if (!(fabs(value) < 9e12)) {
-		json_null(json);
+		json_none(json);
 		return;
 	}
 	/*
@@ -298,7 +298,7 @@ void json_bool(struct json *json, bool value)
 	json_literal(json, value ? "true" : "false");
 }
 
-void json_null(struct json *json)
+void json_none(struct json *json)
 {
 	json_literal(json, "null");
 }
@@ -313,7 +313,7 @@ void json_raw(struct json *json, const void *data, size_t size)
 void json_key_string(struct json *json, const char *key, const char *text)
 {
 	json_key(json, key);
-	json_string(json, text);
+	json_text(json, text);
 }
 
 void json_key_u64(struct json *json, const char *key, uint64_t value)

@@ -39,12 +39,13 @@ void json_key(struct json *json, const char *key);
  * Values. Text is any bytes: what is not UTF-8 becomes U+FFFD, one for each maximal part of a
  * broken sequence.
  */
-void json_string(struct json *json, const char *text);
-void json_string_bytes(struct json *json, const char *text, size_t length);
+/* (json_string() and json_null() would be functions of libjansson.) */
+void json_text(struct json *json, const char *text);
+void json_text_bytes(struct json *json, const char *text, size_t length);
 void json_u64(struct json *json, uint64_t value);
 void json_i64(struct json *json, int64_t value);
 void json_bool(struct json *json, bool value);
-void json_null(struct json *json);
+void json_none(struct json *json);
 /* Nanoseconds as milliseconds with at most 6 decimals, exact. */
 void json_time_ms(struct json *json, int64_t ns);
 /* With 3 decimals at most; null if it is not a number, or not below 9e12. */

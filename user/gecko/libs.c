@@ -205,7 +205,7 @@ static void write_hex(struct json *json, const char *key, const struct build_id 
 	if (is_guid && id->size)
 		text[length++] = '0';
 	json_key(json, key);
-	json_string_bytes(json, text, length);
+	json_text_bytes(json, text, length);
 }
 
 static struct build_id build_id_of(const struct object *object, struct symbol_file *file)

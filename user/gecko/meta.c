@@ -61,7 +61,7 @@ static void write_list(struct json *json, const char *key, const char *const *it
 	json_key(json, key);
 	json_array_begin(json);
 	for (; items && *items; items++)
-		json_string(json, *items);
+		json_text(json, *items);
 	json_array_end(json);
 }
 
@@ -137,7 +137,7 @@ void meta_write_pauses(struct json *json, const struct profile_facts *facts)
 		if (pause->end_ns)
 			json_time_ms(json, (int64_t)elapsed(facts->start_ns, pause->end_ns));
 		else
-			json_null(json);
+			json_none(json);
 		json_key_string(json, "reason", "profiler-paused");
 		json_object_end(json);
 	}
@@ -153,6 +153,6 @@ void meta_write_process(struct json *json, const struct profile_facts *facts,
 	if (process->died_ns)
 		json_time_ms(json, (int64_t)elapsed(facts->start_ns, process->died_ns));
 	else
-		json_null(json);
+		json_none(json);
 	json_object_end(json);
 }

@@ -217,7 +217,7 @@ static void write_pid(struct json *json, const struct process *process)
 		return;
 	}
 	snprintf(text, sizeof(text), "%u.%u", process->tgid, process->life);
-	json_string(json, text);
+	json_text(json, text);
 }
 
 static void write_thread_name(struct json *json, const struct thread *thread)
@@ -226,12 +226,12 @@ static void write_thread_name(struct json *json, const struct thread *thread)
 
 	json_key(json, "name");
 	if (thread->tid == thread->process->tgid) {
-		json_string(json, "GeckoMain");
+		json_text(json, "GeckoMain");
 	} else if (thread->name[0]) {
-		json_string_bytes(json, thread->name, strnlen(thread->name, sizeof(thread->name)));
+		json_text_bytes(json, thread->name, strnlen(thread->name, sizeof(thread->name)));
 	} else {
 		snprintf(text, sizeof(text), "Thread <%u>", thread->tid);
-		json_string(json, text);
+		json_text(json, text);
 	}
 }
 
@@ -265,7 +265,7 @@ static int write_process_name(struct json *json, const struct process *process, 
 	if (length)
 		memcpy(text + name_length, arguments, length);
 	json_key(json, "processName");
-	json_string_bytes(json, text, name_length + length);
+	json_text_bytes(json, text, name_length + length);
 	free(text);
 	return 0;
 }
@@ -280,7 +280,7 @@ static void write_life(const struct process_writer *writer, const struct thread 
 	if (died_ns)
 		json_time_ms(json, (int64_t)since_start(writer, died_ns));
 	else
-		json_null(json);
+		json_none(json);
 }
 
 static int write_thread(struct process_writer *writer, struct thread_stream *stream)

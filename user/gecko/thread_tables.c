@@ -77,7 +77,7 @@ static void write_stacks(struct thread_stream *stream, struct json *json)
 
 		json_array_begin(json);
 		if (prefix == UNIQUE_NONE)
-			json_null(json);
+			json_none(json);
 		else
 			json_u64(json, prefix);
 		json_u64(json, (uint32_t)stream->stacks.keys[i]);
@@ -97,7 +97,7 @@ static void write_strings(const struct thread_stream *stream, const struct uniqu
 		const char *text =
 			frames_text(stream->source.frames, (uint32_t)strings->keys[i], &length);
 
-		json_string_bytes(json, text, length);
+		json_text_bytes(json, text, length);
 	}
 	json_array_end(json);
 }
