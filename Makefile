@@ -191,7 +191,7 @@ tsan:
 tsan-run: $(addprefix $(BUILD)/tests/unit/,test_compile_pool test_compressor test_memory_threads)
 	$(Q)setarch -R ci/run-unit.sh $^
 
-golden: $(GOLDEN_BIN)
+golden: $(BIN) $(GOLDEN_BIN)
 	$(Q)tests/golden/run.sh $(BUILD)
 
 oracle: $(ORACLE_BIN)

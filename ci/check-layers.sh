@@ -17,7 +17,7 @@ allowed()
 	case $1 in
 	base) echo '' ;;
 	buffer | target | unwind | symbol) echo 'base' ;;
-	archive) echo 'base buffer target' ;;
+	archive) echo 'base buffer target gecko' ;;
 	capture) echo 'base buffer target unwind symbol skel' ;;
 	gecko) echo 'base buffer target unwind symbol' ;;
 	export) echo 'base' ;;

@@ -258,6 +258,19 @@ void numbers_print(const struct session *session, const struct numbers *numbers,
 	print_losses(session, numbers);
 }
 
+void numbers_print_raw(const struct session *session, const struct numbers *numbers,
+		       const char *path, uint64_t bytes)
+{
+	char size[32];
+
+	print_size(bytes, size, sizeof(size));
+	log_info("wrote %s (%s): a raw capture of %" PRIu64 " samples, %" PRIu64 " lost", path,
+		 size, records_counts(session->records)->samples - numbers->overwritten,
+		 numbers->lost);
+	log_more("geckobpf convert %s -o PROFILE.json.gz makes a profile of it", path);
+	print_losses(session, numbers);
+}
+
 void numbers_print_top(const char *path, const struct profile_summary *summary)
 {
 	FILE *file = strcmp(path, "-") ? stdout : stderr;

@@ -36,6 +36,10 @@ void numbers_collect(const struct session *session, struct numbers *out);
 void numbers_print(const struct session *session, const struct numbers *numbers, const char *path,
 		   uint64_t bytes, const struct profile_summary *summary);
 
+/* The same of a raw capture. */
+void numbers_print_raw(const struct session *session, const struct numbers *numbers,
+		       const char *path, uint64_t bytes);
+
 /* The hottest functions, on stdout, unless the profile is there. */
 void numbers_print_top(const char *path, const struct profile_summary *summary);
 

@@ -2,6 +2,7 @@
 /* save.c - see save.h. */
 #include "save.h"
 
+#include "archive/archive.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "facts.h"
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #define PATH_BYTES 4200
+#define KALLSYMS "/proc/kallsyms"
 /* To read the kernel's symbols takes about as long as this much of the buffer. */
 #define KERNEL_SYMBOLS_WORK (512 << 10)
 
@@ -61,9 +63,10 @@ int save_check(struct session *session)
 	if (!err)
 		return 0;
 	if (err == -EINVAL)
-		log_error("%s: unknown suffix; give a .json, .json.gz or .json.zst file, or - for "
-			  "stdout",
-			  session->config->output);
+		log_error(
+			"%s: unknown suffix; give a .json, .json.gz, .json.zst or .gbpf file, or - "
+			"for stdout",
+			session->config->output);
 	else
 		log_error("%s: cannot write there: %s; give another file with --output",
 			  session->config->output ? session->config->output : path, strerror(-err));
@@ -146,12 +149,13 @@ static int open_kernel_symbols(struct writing *writing)
 	return err;
 }
 
-static int open_symbols(const struct session *session, struct writing *writing, int *kernel_error)
+static int open_symbols(const struct session *session, struct writing *writing, bool raw,
+			int *kernel_error)
 {
 	int err;
 
 	*kernel_error = 0;
-	if (session->config->addresses)
+	if (session->config->addresses || raw)
 		return 0;
 	err = symbolizer_open(&writing->symbolizer, NULL);
 	if (!err && session->config->kernel_stacks)
@@ -160,7 +164,7 @@ static int open_symbols(const struct session *session, struct writing *writing, 
 }
 
 /* Everything that can be said before the profile is written. */
-static int prepare(struct session *session, struct writing *writing, uint64_t until_ns)
+static int prepare(struct session *session, struct writing *writing, bool raw, uint64_t until_ns)
 {
 	int err, kernel_error;
 
@@ -171,11 +175,35 @@ static int prepare(struct session *session, struct writing *writing, uint64_t un
 	writing->facts.until_ns = until_ns;
 	progress_begin(&writing->whole, &writing->view, "reading kernel symbols",
 		       KERNEL_SYMBOLS_WORK + writing->numbers.used_bytes + 1);
-	err = open_symbols(session, writing, &kernel_error);
+	err = open_symbols(session, writing, raw, &kernel_error);
 	progress_add(&writing->whole, KERNEL_SYMBOLS_WORK);
 	provenance_add(session, kernel_error, &writing->provenance, &writing->numbers);
 	writing->facts.log = writing->numbers.facts;
 	writing->facts.log_count = writing->numbers.count;
+	return err;
+}
+
+/* Nothing is looked up for a raw capture. */
+static bool is_raw(const char *path)
+{
+	return !strcmp(output_suffix(path), ".gbpf");
+}
+
+static int write_to_output(void *context, const void *bytes, size_t size)
+{
+	return output_write(context, bytes, size);
+}
+
+static int write_raw(const struct profile_input *input, struct output *output)
+{
+	const struct section_sink sink = {write_to_output, output};
+	struct section_writer *writer;
+	int err = section_writer_open(&writer, &sink);
+
+	if (err)
+		return err;
+	err = archive_write(writer, input, KALLSYMS, input->progress);
+	section_writer_close(writer);
 	return err;
 }
 
@@ -206,7 +234,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 		return err;
 	summary->top_count = session->config->top;
 	progress_split(&part, &writing->whole, writing->numbers.used_bytes + 1, NULL, 1);
-	err = profile_write(&input, output, summary);
+	err = is_raw(path) ? write_raw(&input, output) : profile_write(&input, output, summary);
 	if (!err)
 		err = output_commit(output);
 	if (!err)
@@ -248,7 +276,9 @@ static int write_and_report(struct session *session, struct writing *writing, co
 	int err;
 
 	err = write_to(session, writing, path, &summary, &bytes);
-	if (!err) {
+	if (!err && is_raw(path)) {
+		numbers_print_raw(session, &writing->numbers, path, bytes);
+	} else if (!err) {
 		numbers_print(session, &writing->numbers, path, bytes, &summary);
 		numbers_print_top(path, &summary);
 	} else if (err == -EINTR) {
@@ -272,7 +302,7 @@ static int save(struct session *session, const char *path, uint64_t until_ns)
 		log_error("out of memory; the profile is lost");
 		return -ENOMEM;
 	}
-	err = prepare(session, writing, until_ns);
+	err = prepare(session, writing, is_raw(path), until_ns);
 	if (err)
 		log_error("symbols: %s; the profile is lost", strerror(-err));
 	else

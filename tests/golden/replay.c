@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay.c - replay addresses|names RECORDS OUTPUT [KALLSYMS]: from a stream of records to a profile, with nothing of
+ * replay.c - replay addresses|names RECORDS OUTPUT [KALLSYMS]: from a stream of records to a profile, or a raw capture, with nothing of
  * the machine it runs on.
  *
  *   RECORDS: struct gb_record, struct gb_record, ... each as long as its `size` says (geckobpf --dump-records)
@@ -8,6 +8,7 @@
  * /proc is not asked, no file is kept open, the facts are made up; times are those of the stream. "names" looks kernel
  * addresses up in KALLSYMS. The paths in the stream must not exist (README.md).
  */
+#include "archive/archive.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "buffer/entry_cache.h"
@@ -40,6 +41,8 @@ struct replay {
 	struct symbolizer *symbolizer;
 	struct kernel_symbols *kernel;
 	uint64_t first_ns, last_ns;
+	bool is_raw;
+	const char *kallsyms; /* NULL: none */
 };
 
 static void close_replay(struct replay *replay)
@@ -108,6 +111,23 @@ static int apply_stream(struct replay *replay, const char *stream, size_t left)
 	return left ? -EBADMSG : 0;
 }
 
+static int write_to_output(void *context, const void *bytes, size_t size)
+{
+	return output_write(context, bytes, size);
+}
+
+static int write_raw(const struct profile_input *input, const char *kallsyms, struct output *output)
+{
+	const struct section_sink sink = {write_to_output, output};
+	struct section_writer *writer = NULL;
+	int err = section_writer_open(&writer, &sink);
+
+	if (!err)
+		err = archive_write(writer, input, kallsyms, NULL);
+	section_writer_close(writer);
+	return err;
+}
+
 static int write_profile(const struct replay *replay, struct output *output)
 {
 	static const char *const threads[] = {"*", NULL}, *const features[] = {"stackwalk", "cpu",
@@ -142,7 +162,8 @@ static int write_profile(const struct replay *replay, struct output *output)
 	struct profile_summary summary = {0};
 	int err;
 
-	err = profile_write(&input, output, &summary);
+	err = replay->is_raw ? write_raw(&input, replay->kallsyms, output)
+			     : profile_write(&input, output, &summary);
 	if (!err)
 		err = output_commit(output);
 	profile_summary_clear(&summary);
@@ -177,10 +198,13 @@ int main(int argc, char **argv)
 	int err;
 
 	if (argc < 4 || (strcmp(argv[1], "addresses") && strcmp(argv[1], "names"))) {
-		log_error("usage: replay addresses|names RECORDS OUTPUT.json [KALLSYMS]");
+		log_error(
+			"usage: replay addresses|names RECORDS OUTPUT.json|OUTPUT.gbpf [KALLSYMS]");
 		return 2;
 	}
-	err = open_replay(&replay, !strcmp(argv[1], "names"), argc > 4 ? argv[4] : NULL);
+	replay.is_raw = !strcmp(output_suffix(argv[3]), ".gbpf");
+	replay.kallsyms = argc > 4 ? argv[4] : NULL;
+	err = open_replay(&replay, !strcmp(argv[1], "names"), replay.kallsyms);
 	if (!err)
 		err = run(&replay, argv[2], argv[3]);
 	close_replay(&replay);

@@ -14,6 +14,7 @@
 
 #include "alloc.h"
 #include "archive/section.h"
+#include "base/fd.h"
 
 #define SECTIONS 4
 #define HEAD_BYTES 16
@@ -31,13 +32,24 @@ static int make_file(void)
 	return fd;
 }
 
+static int write_fd(void *context, const void *bytes, size_t size)
+{
+	return fd_write_all(*(int *)context, bytes, size);
+}
+
+static struct section_sink sink_of(int *fd)
+{
+	return (struct section_sink){write_fd, fd};
+}
+
 static uint64_t write_sections(int fd)
 {
+	const struct section_sink sink = sink_of(&fd);
 	struct section_writer *writer;
 	uint64_t bytes;
 	int i;
 
-	assert_int_equal(section_writer_open(&writer, fd), 0);
+	assert_int_equal(section_writer_open(&writer, &sink), 0);
 	for (i = 0; i < SECTIONS; i++) {
 		assert_int_equal(
 			section_write(writer, (uint16_t)(i + 1), contents[i], strlen(contents[i])),
@@ -158,9 +170,10 @@ static void test_too_large(void **state)
 {
 	struct section_writer *writer;
 	int fd = make_file();
+	const struct section_sink sink = sink_of(&fd);
 
 	(void)state;
-	assert_int_equal(section_writer_open(&writer, fd), 0);
+	assert_int_equal(section_writer_open(&writer, &sink), 0);
 	assert_int_equal(section_write(writer, 1, contents, SECTION_MAX_BYTES + 1), -E2BIG);
 	/* The first error sticks. */
 	assert_int_equal(section_write(writer, 1, "x", 1), -E2BIG);
@@ -172,10 +185,11 @@ static void test_full_disk(void **state)
 {
 	struct section_writer *writer;
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	const struct section_sink sink = sink_of(&fd);
 
 	(void)state;
 	assert_true(fd >= 0);
-	assert_int_equal(section_writer_open(&writer, fd), -ENOSPC);
+	assert_int_equal(section_writer_open(&writer, &sink), -ENOSPC);
 	close(fd);
 }
 
@@ -185,10 +199,11 @@ static int attempt(void *context)
 	struct section_reader *reader = NULL;
 	struct section section;
 	int fd = *(int *)context, err;
+	const struct section_sink sink = sink_of(&fd);
 
 	assert_int_equal(ftruncate(fd, 0), 0);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	err = section_writer_open(&writer, fd);
+	err = section_writer_open(&writer, &sink);
 	if (!err)
 		err = section_write(writer, 1, "some bytes", 10);
 	section_writer_close(writer);

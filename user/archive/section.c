@@ -45,7 +45,7 @@ static uint32_t crc_of(const void *head, size_t size)
 /* ---- writing --------------------------------------------------------------------- */
 
 struct section_writer {
-	int fd;
+	struct section_sink sink;
 	int error;
 	uint64_t bytes_out;
 	ZSTD_CCtx *zstd;
@@ -55,14 +55,14 @@ struct section_writer {
 
 static int write_all(struct section_writer *writer, const void *bytes, size_t size)
 {
-	int err = fd_write_all(writer->fd, bytes, size);
+	int err = writer->sink.write(writer->sink.context, bytes, size);
 
 	if (!err)
 		writer->bytes_out += size;
 	return err;
 }
 
-int section_writer_open(struct section_writer **out, int fd)
+int section_writer_open(struct section_writer **out, const struct section_sink *sink)
 {
 	struct file_head head = {.magic = FILE_MAGIC, .version = htole16(SECTION_VERSION)};
 	struct section_writer *writer = calloc(1, sizeof(*writer));
@@ -70,7 +70,7 @@ int section_writer_open(struct section_writer **out, int fd)
 
 	if (!writer)
 		return err;
-	writer->fd = fd;
+	writer->sink = *sink;
 	writer->zstd = ZSTD_createCCtx();
 	if (!writer->zstd)
 		goto fail;

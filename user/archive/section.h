@@ -6,7 +6,7 @@
  *   section   header | one zstd frame with a checksum, `stored_bytes` of it
  *   header    u32 magic | u16 kind | u16 0 | u32 plain_bytes | u32 stored_bytes | u32 crc of the 16 bytes
  *
- * All little-endian, the crc is that of zlib. A section is written with one write(2), so a file that was cut off, by
+ * All little-endian, the crc is that of zlib. A section is handed to its sink at once, so a file that was cut off, by
  * whatever ended its writer, is whole up to its last section. A damaged section is skipped: the reader goes on at the next
  * header that is sound, and counts what it could not read.
  */
@@ -23,11 +23,17 @@
 struct section_writer;
 struct section_reader;
 
-/* Writes the head of the file. `fd` is borrowed. 0, -ENOMEM, -errno of write(2). */
-int section_writer_open(struct section_writer **out, int fd);
+/* Where sections go: all of the bytes, or an error. */
+struct section_sink {
+	int (*write)(void *context, const void *bytes, size_t size);
+	void *context;
+};
+
+/* Writes the head of the file. 0, -ENOMEM, the sink's error. */
+int section_writer_open(struct section_writer **out, const struct section_sink *sink);
 void section_writer_close(struct section_writer *writer);
 
-/* Compresses and writes one section. 0, -E2BIG, -ENOMEM, -EIO (zstd), -errno; the first error sticks. */
+/* Compresses and writes one section. 0, -E2BIG, -ENOMEM, -EIO (zstd), the sink's error; the first one sticks. */
 int section_write(struct section_writer *writer, uint16_t kind, const void *bytes, size_t size);
 
 /* Of the file so far. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/leb128.h"
 #include "base/clock.h"
 #include "buffer/chunk_manager.h"
 #include "buffer/chunked_buffer.h"
@@ -96,17 +97,27 @@ struct walk {
 	size_t copy_capacity;
 };
 
+static int make_copy_room(struct walk *walk, const struct block_view *block)
+{
+	if (!block->tail_bytes)
+		return 0;
+	return array_reserve((void **)&walk->copy, &walk->copy_capacity,
+			     block->head_bytes + block->tail_bytes, 1);
+}
+
+static size_t block_bytes(size_t payload_bytes)
+{
+	return leb128_size(payload_bytes) + payload_bytes;
+}
+
 static int visit_block(void *context, const struct block_view *block)
 {
 	size_t size = block->head_bytes + block->tail_bytes;
 	struct walk *walk = context;
+	int err = make_copy_room(walk, block);
 
-	if (block->tail_bytes) {
-		int err = array_reserve((void **)&walk->copy, &walk->copy_capacity, size, 1);
-
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	return entry_decode(walk->decoder, block_view_bytes(block, walk->copy), size, walk->visitor,
 			    walk->context);
 }
@@ -122,6 +133,40 @@ int profile_buffer_read(const struct profile_buffer *buffer, const struct profil
 	entry_decoder_close(walk.decoder);
 	free(walk.copy);
 	return result;
+}
+
+int profile_buffer_each(const struct profile_buffer *buffer, uint64_t from,
+			int (*visit)(void *context, uint64_t next, const uint8_t *bytes,
+				     size_t size),
+			void *context)
+{
+	struct walk walk = {0};
+	struct chunk_walk chunks;
+	struct block_view block;
+	int err;
+
+	chunked_buffer_walk(buffer->blocks, &chunks);
+	err = chunked_buffer_read_at(&chunks, from, &block);
+	while (!err) {
+		size_t size = block.head_bytes + block.tail_bytes;
+
+		err = make_copy_room(&walk, &block);
+		if (!err)
+			err = visit(context, block.index + block_bytes(size),
+				    block_view_bytes(&block, walk.copy), size);
+		if (!err)
+			err = chunk_walk_next(&chunks, &block);
+	}
+	if (err == -ENOENT)
+		err = chunks.unreadable ? -EBADMSG : 0;
+	chunk_walk_end(&chunks);
+	free(walk.copy);
+	return err;
+}
+
+int profile_buffer_put_entry(struct profile_buffer *buffer, const uint8_t *bytes, size_t size)
+{
+	return chunked_buffer_put(buffer->blocks, bytes, size, NULL);
 }
 
 struct profile_buffer_state profile_buffer_get_state(const struct profile_buffer *buffer)

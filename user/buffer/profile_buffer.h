@@ -12,6 +12,7 @@
 #define GECKOBPF_BUFFER_PROFILE_BUFFER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct entry_cache;
@@ -105,6 +106,21 @@ int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample
  */
 int profile_buffer_read(const struct profile_buffer *buffer, const struct profile_visitor *visitor,
 			void *context);
+
+/*
+ * The entries as they are, from the first at or after position `from` on (0: all), each with the position after it. As
+ * profile_buffer_read(), but bytes are not looked at.
+ */
+int profile_buffer_each(const struct profile_buffer *buffer, uint64_t from,
+			int (*visit)(void *context, uint64_t next, const uint8_t *bytes,
+				     size_t size),
+			void *context);
+
+/*
+ * Puts an entry that came from profile_buffer_each(), all of a buffer's in order and no samples besides. What its bytes say shows when
+ * they are read. 0, -E2BIG, -ENOMEM.
+ */
+int profile_buffer_put_entry(struct profile_buffer *buffer, const uint8_t *bytes, size_t size);
 
 struct profile_buffer_state profile_buffer_get_state(const struct profile_buffer *buffer);
 

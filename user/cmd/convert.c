@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cmd/arguments.h"
+#include "cmd/raw_profile.h"
 #include "cmd/stack_files.h"
 #include "export/folded.h"
 #include "export/out_file.h"
@@ -14,12 +15,16 @@
 #include <string.h>
 
 #define NAME "geckobpf convert"
-#define SUFFIXES "give a .pb.gz (pprof) or .folded (flame graphs) file"
+#define SUFFIXES                                                                                   \
+	"give a .json.gz (Firefox Profiler; also .json, .json.zst), .pb.gz (pprof) or .folded "    \
+	"(flame "                                                                                  \
+	"graphs) file"
 
-enum option_key { KEY_CPU = 0x100 };
+enum option_key { KEY_CPU = 0x100, KEY_SYMBOLS };
 
 struct format {
 	const char *suffix;
+	/* NULL: a Gecko profile, of a raw capture */
 	int (*write)(const struct stack_profile *profile, FILE *out);
 	int (*write_cpu)(const struct stack_profile *profile, FILE *out); /* NULL: it has both */
 };
@@ -29,6 +34,7 @@ struct arguments {
 	const char *output;
 	const struct format *format;
 	bool by_cpu;
+	struct raw_profile_options raw;
 };
 
 static int write_samples_folded(const struct stack_profile *profile, FILE *out)
@@ -42,13 +48,19 @@ static int write_cpu_folded(const struct stack_profile *profile, FILE *out)
 }
 
 static const struct format formats[] = {
-	{".pb.gz", pprof_write, NULL},
-	{".folded", write_samples_folded, write_cpu_folded},
+	{".pb.gz", pprof_write, NULL}, {".folded", write_samples_folded, write_cpu_folded},
+	{".json", NULL, NULL},         {".json.gz", NULL, NULL},
+	{".json.zst", NULL, NULL},
 };
 
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0,
-	 "A .pb.gz file for pprof, or a .folded one for flame graph programs", 0},
+	 "A .json.gz file (or .json, .json.zst) for the Firefox Profiler, a .pb.gz one for pprof, "
+	 "or a "
+	 ".folded one for flame graph programs",
+	 0},
+	{"symbols", KEY_SYMBOLS, "names|addresses", 0,
+	 "Of a raw capture: function names (default), or addresses to be symbolized later", 0},
 	{"cpu", KEY_CPU, NULL, 0, "For .folded: microseconds of CPU time, not samples", 0},
 	ARGUMENTS_OPTION_HELP,
 	{0},
@@ -65,6 +77,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_CPU:
 		arguments->by_cpu = true;
 		return 0;
+	case KEY_SYMBOLS:
+		arguments->raw.addresses = !strcmp(value, "addresses");
+		if (arguments->raw.addresses || !strcmp(value, "names"))
+			return 0;
+		return arguments_reject(&arguments->files,
+					"--symbols=%s: not known; give names or addresses", value);
 	default:
 		return arguments_option(key, value, state);
 	}
@@ -74,8 +92,11 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
 	.args_doc = "FILE... -o OUT",
-	.doc = "Writes profiles that geckobpf wrote (.json, .json.gz, .json.zst) for other tools. "
-	       "Several files become one.\v"
+	.doc = "Makes a profile of a raw capture (.gbpf), here or on another machine that has the "
+	       "same "
+	       "files, or writes profiles and raw captures for other tools. There, several files "
+	       "become "
+	       "one.\v"
 	       "Exit status: 0; 1 when a file cannot be read or written; 2 for a wrong command "
 	       "line.",
 };
@@ -128,6 +149,18 @@ static int write_file(const struct arguments *arguments, const struct stack_prof
 	return err;
 }
 
+static int make_profile(const struct arguments *arguments)
+{
+	const char *path = arguments->files.items[0];
+
+	if (arguments->files.count > 1) {
+		log_error("%s: one raw capture at a time becomes a profile", path);
+		return EXIT_FAILURE;
+	}
+	return raw_profile_write(path, arguments->output, &arguments->raw) ? EXIT_FAILURE
+									   : EXIT_SUCCESS;
+}
+
 static int convert(const struct arguments *arguments)
 {
 	struct stack_profile *profile;
@@ -145,11 +178,13 @@ static int convert(const struct arguments *arguments)
 
 int cmd_convert(int argc, char **argv)
 {
-	struct arguments arguments = {0};
+	struct arguments arguments = {.raw.progress = PROGRESS_BAR};
 	int status;
 
 	if (!arguments_parse(&argp, argc, argv, NAME, &arguments.files, &status))
-		status = check(&arguments) ? EXIT_USAGE : convert(&arguments);
+		status = check(&arguments)         ? EXIT_USAGE
+			 : arguments.format->write ? convert(&arguments)
+						   : make_profile(&arguments);
 	arguments_clear(&arguments.files);
 	return status;
 }

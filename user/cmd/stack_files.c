@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stack_files.c - see stack_files.h. What another kind of file needs is a loader that fills the same struct stack_profile. */
+/* stack_files.c - see stack_files.h. */
 #include "cmd/stack_files.h"
 
 #include "base/log.h"
+#include "cmd/raw_profile.h"
 #include "export/fault.h"
 #include "export/stack_json.h"
 #include "export/stack_profile.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define WANTED "give a .json, .json.gz or .json.zst file that geckobpf wrote"
+#define WANTED "give a .json, .json.gz, .json.zst or .gbpf file that geckobpf wrote"
 
 static void log_failure(const char *path, int err, const struct fault *fault)
 {
@@ -35,6 +39,46 @@ static void log_failure(const char *path, int err, const struct fault *fault)
 	}
 }
 
+/* A raw capture becomes a profile first, which is read and thrown away. */
+static int load_raw(struct stack_profile *profile, const char *path, struct fault *fault)
+{
+	static const struct raw_profile_options options = {.is_quiet = true};
+	const char *parent = getenv("TMPDIR");
+	char directory[4096], file[4112];
+	int err;
+
+	snprintf(directory, sizeof(directory), "%s/geckobpf-XXXXXX",
+		 parent && *parent ? parent : "/tmp");
+	if (!mkdtemp(directory)) {
+		err = -errno;
+		log_error("%s: cannot make a directory there: %s; set TMPDIR", directory,
+			  strerror(-err));
+		return err;
+	}
+	snprintf(file, sizeof(file), "%s/profile.json", directory);
+	err = raw_profile_write(path, file, &options);
+	if (!err) {
+		err = stack_json_load(profile, file, fault);
+		if (err)
+			log_failure(path, err, fault);
+	}
+	unlink(file);
+	rmdir(directory);
+	return err;
+}
+
+static int load(struct stack_profile *profile, const char *path, struct fault *fault)
+{
+	int err;
+
+	if (is_raw_capture(path))
+		return load_raw(profile, path, fault);
+	err = stack_json_load(profile, path, fault);
+	if (err)
+		log_failure(path, err, fault);
+	return err;
+}
+
 int stack_files_load(struct stack_profile **out, const char *const *paths, size_t count)
 {
 	struct stack_profile *profile;
@@ -46,11 +90,8 @@ int stack_files_load(struct stack_profile **out, const char *const *paths, size_
 		log_error("out of memory");
 		return err;
 	}
-	for (i = 0; i < count && !err; i++) {
-		err = stack_json_load(profile, paths[i], &fault);
-		if (err)
-			log_failure(paths[i], err, &fault);
-	}
+	for (i = 0; i < count && !err; i++)
+		err = load(profile, paths[i], &fault);
 	if (err) {
 		stack_profile_close(profile);
 		return err;

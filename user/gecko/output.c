@@ -64,6 +64,7 @@ static const struct {
 	{".json", FORMAT_PLAIN},
 	{".json.gz", FORMAT_GZIP},
 	{".json.zst", FORMAT_ZSTD},
+	{".gbpf", FORMAT_PLAIN}, /* a raw capture, whose sections are compressed already */
 };
 
 /* Where `end` begins in `text`; NULL: the text does not end so, or is nothing else, which is no name. */

@@ -22,7 +22,7 @@ struct output_options {
 	int owner_uid, owner_gid;
 };
 
-/* `path` ends in .json, .json.gz or .json.zst, or is "-" for stdout. 0, -EINVAL: another suffix; -errno. */
+/* `path` ends in .json, .json.gz, .json.zst or .gbpf, or is "-" for stdout. 0, -EINVAL: another suffix; -errno. */
 int output_open(struct output **out, const char *path, const struct output_options *options);
 
 int output_write(struct output *output, const void *data, size_t size);
