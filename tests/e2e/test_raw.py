@@ -31,7 +31,7 @@ def test_convert(test):
     expect_equal(status, 0, f"the exit status of convert: {stderr}")
     profile = Profile(path)
     thread = profile.thread(name="GeckoMain", process_name="hot")
-    expect(len(thread.samples()) > 700, f"only {len(thread.samples())} samples")
+    expect(len(thread.samples()) > 200, f"only {len(thread.samples())} samples")
     expect(thread.total_share("main") > 0.95, f"main is on {thread.total_share('main'):.3f} of the stacks")
     profile.expect_nothing_lost()
     test.client(profile)
@@ -63,7 +63,7 @@ def test_capture_while_recording(test):
     path = os.path.join(recording.directory, "one.json")
     status, _, stderr = run(test, "convert", os.path.join(recording.directory, "flight-1.gbpf"), "-o", path)
     expect_equal(status, 0, f"the exit status of convert: {stderr}")
-    expect(len(Profile(path).main_thread(target.pid).samples()) > 200, "too few samples in the capture")
+    expect(len(Profile(path).main_thread(target.pid).samples()) > 30, "too few samples in the capture")
 
 
 def test_cut_off(test):
@@ -75,7 +75,7 @@ def test_cut_off(test):
     status, _, stderr = run(test, "convert", recording.path, "-o", path)
     expect_equal(status, 0, f"the exit status of convert: {stderr}")
     expect("damaged or cut off" in stderr, f"no warning: {stderr}")
-    expect(sum(len(thread.samples()) for thread in Profile(path).threads) > 500, "too few samples")
+    expect(sum(len(thread.samples()) for thread in Profile(path).threads) > 200, "too few samples")
 
 
 def check_refused(test, path, cause):
