@@ -13,55 +13,6 @@
 #include "alloc.h"
 #include "records_fixture.h"
 
-/* ---- mappings of whom ----------------------------------------------------------------------------------------- */
-
-static void test_unwanted_mappings(void **state)
-{
-	tell_map(RECORD_MAP, 1, 99, 0x1000, "/nonexistent/a");
-	tell_map(RECORD_IMAGE, 1, 99, 0, "");
-	tell_map(RECORD_MAP, 2, 99, 0x1000, "/nonexistent/a");
-	assert_int_equal(objects_count(world.objects), 0);
-	assert_int_equal(processes_count(world.processes), 0);
-	assert_no_loss();
-}
-
-/* A command's first exec comes before any record names its process. */
-static void test_expected_mappings(void **state)
-{
-	assert_int_equal(records_expect(world.records, 99), 0);
-	tell_map(RECORD_IMAGE, 1, 99, 0, "");
-	tell_map(RECORD_MAP, 2, 99, 0x1000, "/nonexistent/a");
-	tell(GB_TASK_EXEC, 3, task(99, 99, 1), "a");
-	assert_string_equal(path_at(image_of(99, 1), 0x1000, 9), "/nonexistent/a");
-	assert_true(image_of(99, 1)->is_root);
-}
-
-static void test_all_mappings(void **state)
-{
-	close_world();
-	assert_int_equal(open_world(true), 0);
-	tell_map(RECORD_IMAGE, 1, 99, 0, "");
-	tell_map(RECORD_MAP, 2, 99, 0x1000, "/nonexistent/a");
-	tell(GB_TASK_EXEC, 3, task(99, 99, 1), "a");
-	assert_string_equal(path_at(image_of(99, 1), 0x1000, 9), "/nonexistent/a");
-}
-
-static void test_mapping_details(void **state)
-{
-	const struct mapping *mapping;
-
-	tell(GB_TASK_SEEN, 1, task(10, 10, 0), "a");
-	tell_map(RECORD_MAP, 7, 10, 0x1000, "//anon");
-	mapping = address_space_find(&image_of(10, 0)->space, 0x1fff, 7);
-	assert_non_null(mapping);
-	assert_int_equal(mapping->start, 0x1000);
-	assert_int_equal(mapping->end, 0x2000);
-	assert_int_equal(mapping->offset, 0x2000);
-	assert_int_equal(mapping->from_ns, 7);
-	assert_int_equal(mapping->object->kind, OBJECT_ANONYMOUS);
-	assert_int_equal(mapping->object->first_pid, 10);
-}
-
 /* ---- samples -------------------------------------------------------------------------------------------------- */
 
 #define MAX_NODES (GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS + 1)
@@ -585,10 +536,6 @@ int main(void)
 {
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, setup_world, teardown_world)
 	const struct CMUnitTest tests[] = {
-		FRESH(test_unwanted_mappings),
-		FRESH(test_expected_mappings),
-		FRESH(test_all_mappings),
-		FRESH(test_mapping_details),
 		FRESH(test_sample),
 		FRESH(test_sample_before_fork),
 		FRESH(test_sample_without_frames),
