@@ -41,14 +41,27 @@ static uint64_t before(uint64_t now_ns, uint64_t age_ns)
 	return now_ns > age_ns ? now_ns - age_ns : 0;
 }
 
+/* What no profile shows any more: numbers.c begins them after it. */
+static uint64_t hide(struct session *session, uint64_t now_ns)
+{
+	const uint64_t age_ns = (uint64_t)(session->config->forget_s * NS_PER_SEC);
+	uint64_t hidden_ns =
+		memory_controller_complete_since_ns(profile_memory_controller(session->memory));
+
+	if (age_ns && before(now_ns, age_ns) > hidden_ns)
+		hidden_ns = before(now_ns, age_ns);
+	if (hidden_ns > session->hidden_ns)
+		session->hidden_ns = hidden_ns;
+	return session->hidden_ns;
+}
+
 void forget_old(struct session *session, uint64_t now_ns)
 {
 	const size_t bytes =
 		records_side_bytes(session->records) + publisher_bytes(session->publisher);
-	const uint64_t age_ns = (uint64_t)(session->config->forget_s * NS_PER_SEC);
 	const struct expire_horizon horizon = {
 		.settled_ns = before(now_ns, SETTLED_NS),
-		.samples_ns = age_ns ? before(now_ns, age_ns) : 0,
+		.hidden_ns = hide(session, now_ns),
 		.is_pressed = bytes > session->config->buffer_bytes / SIDE_SHARE,
 	};
 

@@ -129,14 +129,22 @@ static void tally_buffer(const struct session *session, struct numbers *numbers)
 	add_fact(numbers, "sampling_rate_hz", session->config->rate_hz);
 }
 
-void numbers_collect(const struct session *session, struct numbers *out)
+/* After what was overwritten, and after what was forgotten. */
+static uint64_t begin_ns(const struct session *session)
 {
-	uint64_t complete_ns =
+	uint64_t hidden_ns =
 		memory_controller_complete_since_ns(profile_memory_controller(session->memory));
 
-	memset(out, 0, sizeof(*out));
+	if (session->hidden_ns > hidden_ns)
+		hidden_ns = session->hidden_ns;
 	/* An entry is put after its sample was taken: those of that very moment belong to what went. */
-	out->from_ns = complete_ns >= session->start_ns ? complete_ns + 1 : session->start_ns;
+	return hidden_ns >= session->start_ns ? hidden_ns + 1 : session->start_ns;
+}
+
+void numbers_collect(const struct session *session, struct numbers *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->from_ns = begin_ns(session);
 	tally_kernel(session, out);
 	tally_user(session, out);
 	tally_tables(session, out);

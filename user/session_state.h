@@ -50,6 +50,7 @@ struct session {
 	uint64_t next_second_ns;
 	struct stages stages; /* of what comes after the recording */
 	uint64_t next_roll_ns; /* when to call the roll next (forget.c) */
+	uint64_t hidden_ns; /* no profile shows samples up to then: of whom, may be forgotten */
 };
 
 /* Reads all signals that are there. Returns the last one that asks to stop, or 0. */

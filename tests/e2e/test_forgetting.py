@@ -82,6 +82,7 @@ def test_everything_comes_and_goes(test):
     processes, threads, files = map(int, match.groups())
     expect(processes > ran and threads > ran and files > ran / 2, match.group())
     # What is left is the last seconds; who was asked for is there.
+    expect_between(profile.duration_ms, 0, 1000 * SECONDS, "ms that the profile shows")
     pids = profile.pids()
     expect(str(breeder.pid) in map(str, pids) and str(churn.pid) in map(str, pids), f"processes {sorted(map(str, pids))[:20]}")
     expect(len(pids) < 2 * ran, f"{len(pids)} processes are left of {ran}")

@@ -13,20 +13,29 @@
 #include "alloc.h"
 #include "records_fixture.h"
 
-static struct gb_task shell, child, worker;
+static struct gb_task shell, child, worker, idle;
 
 static int setup(void **state)
 {
 	shell = task(10, 10, 0);
 	child = task(20, 20, 0);
 	worker = task(10, 11, 0);
+	idle = task(10, 12, 0);
 	return open_world(true);
 }
 
-static void forget(uint64_t ended_ns, uint64_t samples_ns)
+static void forget(uint64_t settled_ns, uint64_t hidden_ns)
+{
+	const struct expire_horizon horizon = {.settled_ns = settled_ns, .hidden_ns = hidden_ns};
+
+	records_expire(world.records, &horizon);
+}
+
+/* The same when memory is short. */
+static void forget_pressed(uint64_t settled_ns, uint64_t hidden_ns)
 {
 	const struct expire_horizon horizon = {
-		.settled_ns = ended_ns, .samples_ns = samples_ns, .is_pressed = true};
+		.settled_ns = settled_ns, .hidden_ns = hidden_ns, .is_pressed = true};
 
 	records_expire(world.records, &horizon);
 }
@@ -36,17 +45,22 @@ static const struct expire_counts *expired(void)
 	return &counts()->expired;
 }
 
-/* Puts samples until everything that was in the buffer of that process is overwritten. */
-static void overwrite(uint64_t time_ns, struct gb_task named)
+static struct profile_buffer_state buffer_of(struct gb_task named)
 {
-	struct process *process = thread_of(named)->process;
-	uint64_t before = process->entry_count;
-	struct sample_bytes record = make_sample(time_ns, named);
+	return profile_buffer_get_state(thread_of(named)->process->buffer);
+}
 
-	do {
-		record.pc[1] = FRAME(0x10000 + 64 * process->entry_count, 3);
+/* Puts samples of the one until none of the other, which has ended, can be read. */
+static void overwrite(struct gb_task other, uint64_t time_ns, struct gb_task named)
+{
+	struct sample_bytes record = make_sample(time_ns, named);
+	uint64_t n = 0;
+
+	records_finish_ended(world.records);
+	while (buffer_of(other).cleared < buffer_of(other).pushed) {
+		record.pc[1] = FRAME(0x10000 + 64 * n++, 3);
 		tell_sample_bytes(&record);
-	} while (profile_buffer_get_state(process->buffer).cleared < before);
+	}
 }
 
 static void begin(void)
@@ -61,9 +75,10 @@ static void test_process_without_samples(void **state)
 {
 	begin();
 	tell_exit(10, child, 5, 0);
-	forget(10, 0);
+	forget(100, 0);
+	forget(100, 10);
 	assert_int_equal(processes_count(world.processes), 2);
-	forget(11, 0);
+	forget(100, 11);
 	assert_int_equal(processes_count(world.processes), 1);
 	assert_ptr_equal(processes_at(world.processes, 0), image_of(10, 0));
 	assert_int_equal(expired()->processes, 1);
@@ -85,47 +100,72 @@ static void test_process_with_samples(void **state)
 	assert_int_equal(processes_count(world.processes), 1);
 	assert_int_equal(expired()->samples, 2);
 	assert_int_equal(memory_controller_get_stats(world.memory).released_bytes, 0);
+	assert_int_equal(memory_controller_get_stats(world.memory).unreleased_bytes, 0);
 }
 
-static void test_process_whose_samples_are_overwritten(void **state)
+/* However little of it a profile shows: what is told of the last seconds may still be under way. */
+static void test_process_that_is_not_settled(void **state)
 {
 	begin();
-	tell_sample(5, shell);
 	tell_sample(5, child);
-	overwrite(6, child);
 	tell_exit(10, child, 5, 0);
-	forget(100, 0);
-	assert_int_equal(processes_count(world.processes), 2); /* the rest can be read */
-	assert_int_equal(expired()->threads, 0);
+	forget(10, 100);
+	forget_pressed(10, 100);
+	assert_int_equal(processes_count(world.processes), 2);
+	forget(11, 100);
+	assert_int_equal(processes_count(world.processes), 1);
 }
 
-/* Without need, nobody goes who is not older than what the buffer has overwritten. */
-static void test_as_old_as_what_is_overwritten(void **state)
+/* Of two threads that exit at once, the first to be gone may find that none is left; the other still runs. */
+static void test_process_sampled_after_its_end(void **state)
 {
-	const struct expire_horizon later = {.settled_ns = 100}, latest = {.settled_ns = 200};
-	struct gb_task busy = task(30, 30, 0);
-
 	begin();
-	tell_fork(3, shell, busy, "busy");
-	tell_exit(50, child, 5, 0);
-	tell_sample(60, busy);
-	tell_sample(60, shell);
-	tell_exit(80, busy, 5, 0);
-	records_expire(world.records, &later);
-	assert_int_equal(processes_count(world.processes), 3);
-	overwrite(150, shell);
-	while (profile_buffer_get_state(image_of(30, 0)->buffer).cleared == 0)
-		overwrite(160, shell);
-	records_expire(world.records, &latest);
-	assert_true(expired()->overwritten_ns >= 80);
-	assert_int_equal(expired()->processes, expired()->overwritten_ns > 80 ? 2 : 1);
-	assert_null(processes_latest(world.processes, 20));
+	tell_fork(3, child, task(20, 21, 0), "twin");
+	tell_exit(10, child, 5, 0);
+	tell_sample(15, task(20, 21, 0));
+	forget(100, 15);
+	assert_int_equal(processes_count(world.processes), 2);
+	assert_int_equal(image_of(20, 0)->threads.count, 2);
+	forget(100, 16);
+	assert_int_equal(processes_count(world.processes), 1);
+	assert_int_equal(expired()->samples, 1);
+}
+
+static void test_pressed_process_without_samples(void **state)
+{
+	begin();
+	tell_exit(10, child, 5, 0);
+	forget_pressed(10, 0);
+	assert_int_equal(processes_count(world.processes), 2);
+	forget_pressed(11, 0);
+	assert_int_equal(processes_count(world.processes), 1);
+	assert_ptr_equal(processes_at(world.processes, 0), image_of(10, 0));
+	assert_int_equal(expired()->samples, 0);
+}
+
+static void test_pressed_process_with_samples(void **state)
+{
+	begin();
+	tell_sample(5, child);
+	tell_sample(6, child);
+	tell_exit(10, child, 5, 0);
+	forget_pressed(100, 10);
+	assert_int_equal(processes_count(world.processes), 2); /* they can be read */
+	overwrite(child, 20, shell);
+	forget(100, 10);
+	forget_pressed(10, 10);
+	assert_int_equal(processes_count(world.processes), 2);
+	forget_pressed(11, 10);
+	assert_int_equal(processes_count(world.processes), 1);
+	assert_int_equal(expired()->samples, 2);
 }
 
 static void test_living_process_stays(void **state)
 {
 	begin();
+	tell_sample(5, child);
 	forget(UINT64_MAX, UINT64_MAX);
+	forget_pressed(UINT64_MAX, UINT64_MAX);
 	assert_int_equal(processes_count(world.processes), 2);
 }
 
@@ -138,6 +178,7 @@ static void test_root_stays(void **state)
 	tell_exit(20, task(10, 10, 1), 5, 0);
 	tell_exit(20, child, 5, 0);
 	forget(100, 100);
+	forget_pressed(100, 100);
 	assert_int_equal(processes_count(world.processes), 1);
 	assert_ptr_equal(processes_at(world.processes, 0), image_of(10, 1));
 	assert_null(image_of(10, 1)->previous);
@@ -156,7 +197,7 @@ static void test_named_after_it_went(void **state)
 	tell_sample(9, child);
 	assert_int_equal(processes_count(world.processes), 3);
 	assert_string_equal(image_of(20, 0)->name, "");
-	assert_int_equal(image_of(20, 0)->entry_count, 1);
+	assert_int_equal(buffer_of(child).pushed, 1);
 	assert_string_equal(thread_of(next)->process->name, "next");
 	assert_ptr_equal(processes_latest(world.processes, 20), thread_of(next)->process);
 	assert_no_loss();
@@ -193,25 +234,78 @@ static void test_roll_call(void **state)
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-static void test_threads(void **state)
+static void begin_threads(void)
 {
 	begin();
 	tell_fork(3, shell, worker, "worker");
-	tell_fork(3, shell, task(10, 12, 0), "idle");
+	tell_fork(3, shell, idle, "idle");
 	tell_sample(5, worker);
 	tell_exit(8, worker, 5, 2);
-	tell_exit(8, task(10, 12, 0), 5, 1);
-	forget(8, 8);
-	assert_int_equal(image_of(10, 0)->threads.count, 3);
+	tell_exit(8, idle, 5, 1);
+}
+
+static size_t threads_left(void)
+{
+	return image_of(10, 0)->threads.count;
+}
+
+static void test_threads(void **state)
+{
+	begin_threads();
+	forget(100, 0);
+	forget(100, 8);
+	forget(8, 100);
+	assert_int_equal(threads_left(), 3);
 	forget(9, 9);
-	assert_int_equal(image_of(10, 0)->threads.count, 2); /* an entry names the worker */
-	overwrite(10, shell);
-	forget(9, 9);
-	assert_int_equal(image_of(10, 0)->threads.count, 1);
+	assert_int_equal(threads_left(), 1);
+	assert_int_equal(image_of(10, 0)->threads.items[0]->tid, 10);
 	assert_int_equal(expired()->threads, 2);
 	assert_int_equal(expired()->processes, 0);
+	assert_int_equal(expired()->samples, 0); /* they are in the buffer still */
+	assert_int_equal(buffer_of(shell).pushed - buffer_of(shell).cleared, 1);
 	tell_fork(20, shell, task(10, 13, 0), "new");
 	assert_in_range(thread_of(task(10, 13, 0))->number, 1, 2);
+}
+
+/* Its number must not be another's while a sample of it is shown. */
+static void test_thread_sampled_after_its_end(void **state)
+{
+	begin_threads();
+	tell_sample(12, worker);
+	tell_sample(11, worker);
+	forget(100, 12);
+	assert_int_equal(threads_left(), 2);
+	assert_int_equal(thread_of(worker)->died_ns, 8);
+	forget(100, 13);
+	assert_int_equal(threads_left(), 1);
+}
+
+/* An exit that was lost: it ended with its process. */
+static void test_thread_of_ended_process(void **state)
+{
+	assert_int_equal(records_expect(world.records, 10), 0);
+	begin();
+	tell_fork(3, shell, worker, "worker");
+	tell_exit(8, shell, 5, 0);
+	forget(100, 8);
+	assert_int_equal(threads_left(), 2);
+	forget(100, 9);
+	assert_int_equal(threads_left(), 1);
+	assert_ptr_equal(image_of(10, 0)->threads.items[0], thread_of(shell));
+}
+
+static void test_pressed_threads(void **state)
+{
+	begin_threads();
+	forget_pressed(8, 0);
+	assert_int_equal(threads_left(), 3);
+	forget_pressed(9, 0);
+	assert_int_equal(threads_left(), 2);
+	assert_int_equal(thread_of(worker)->died_ns, 8); /* an entry may name it */
+	forget_pressed(100, 8);
+	assert_int_equal(threads_left(), 2);
+	forget_pressed(100, 9);
+	assert_int_equal(threads_left(), 1);
 }
 
 /* The first thread names the process, even if it ended before the others. */
@@ -221,7 +315,8 @@ static void test_first_thread_stays(void **state)
 	tell_fork(3, shell, worker, "worker");
 	tell_exit(5, shell, 5, 1);
 	forget(100, 100);
-	assert_int_equal(image_of(10, 0)->threads.count, 2);
+	forget_pressed(100, 100);
+	assert_int_equal(threads_left(), 2);
 }
 
 /* ---- mappings and files ------------------------------------------------------------------- */
@@ -232,16 +327,13 @@ static void test_mappings(void **state)
 	tell_map(RECORD_MAP, 10, 10, 0x401000, "/old");
 	tell_sample(20, shell);
 	tell_map(RECORD_MAP, 30, 10, 0x401000, "/new");
-	forget(40, 40);
-	forget(41, 41);
-	assert_string_equal(path_at(image_of(10, 0), 0x401020, 20), "/old");
+	forget(100, 0);
+	forget(100, 29);
+	forget(29, 100);
+	forget_pressed(100, 29);
+	assert_string_equal(path_at(image_of(10, 0), 0x401020, 29), "/old");
 	assert_int_equal(objects_count(world.objects), 2);
-	overwrite(
-		60,
-		shell); /* entries from before 40 are gone, but nobody saw how many there were then */
-	forget(50, 50);
-	overwrite(70, shell);
-	forget(60, 60);
+	forget(100, 30);
 	assert_int_equal(image_of(10, 0)->space.count, 1);
 	assert_int_equal(image_of(10, 0)->space.era_count, 0);
 	assert_int_equal(objects_count(world.objects), 1);
@@ -272,9 +364,9 @@ static void test_incoming(void **state)
 	begin();
 	tell_map(RECORD_IMAGE, 10, 20, 0, "");
 	tell_map(RECORD_MAP, 11, 20, 0x1000, "/program");
-	forget(10, 10);
+	forget(10, 0);
 	assert_int_equal(objects_count(world.objects), 1);
-	forget(11, 11);
+	forget(11, 0);
 	assert_int_equal(objects_count(world.objects), 0);
 	tell_map(RECORD_MAP, 12, 20, 0x1000, "/other"); /* the old image's again */
 	assert_string_equal(path_at(image_of(20, 0), 0x1020, 50), "/other");
@@ -355,13 +447,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FRESH(test_process_without_samples),
 		FRESH(test_process_with_samples),
-		FRESH(test_process_whose_samples_are_overwritten),
-		FRESH(test_as_old_as_what_is_overwritten),
+		FRESH(test_process_that_is_not_settled),
+		FRESH(test_process_sampled_after_its_end),
+		FRESH(test_pressed_process_without_samples),
+		FRESH(test_pressed_process_with_samples),
 		FRESH(test_living_process_stays),
 		FRESH(test_root_stays),
 		FRESH(test_named_after_it_went),
 		FRESH(test_roll_call),
 		FRESH(test_threads),
+		FRESH(test_thread_sampled_after_its_end),
+		FRESH(test_thread_of_ended_process),
+		FRESH(test_pressed_threads),
 		FRESH(test_first_thread_stays),
 		FRESH(test_mappings),
 		FRESH(test_files_of_others_stay),

@@ -289,14 +289,25 @@ static void unknown_thread(void **state)
 {
 	const struct gb_task task = {.tgid = 5, .tid = 5};
 	const struct sample_entry entry = {.thread = 3, .time_ns = START};
-	struct profile_input input = {.facts = &facts};
-	struct profile_summary summary = {.top_count = 5};
+	struct profile_facts cut = facts;
+	struct profile_input input = {.facts = &cut};
+	struct profile_summary summary = {.top_count = 5}, none = {0};
 	struct thread *thread;
 
 	assert_int_equal(processes_open(&input.processes), 0);
 	assert_int_equal(processes_thread(input.processes, &task, &thread), 0);
 	assert_int_equal(open_buffer(thread->process), 0);
 	assert_int_equal(profile_buffer_put_sample(thread->process->buffer, &entry), 0);
+	/* Before the beginning: its thread may have been forgotten. */
+	cut.start_ns = START + 1;
+	cut.is_cut = true;
+	assert_int_equal(write_profile(&input, &none), 0);
+	assert_int_equal(none.processes, 1);
+	profile_summary_clear(&none);
+	unlink(PATH);
+	cut.start_ns = START;
+	assert_int_equal(write_profile(&input, &summary), -EBADMSG);
+	input.facts = &facts;
 	assert_int_equal(write_profile(&input, &summary), -EBADMSG);
 	assert_int_equal(access(PATH, F_OK), -1);
 	/* Untouched. */

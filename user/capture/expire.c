@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * expire.c - see expire.h.
- *
- * The age of the oldest entry of a buffer is followed by a mark: so many entries were in it at such a time. When all of them have
- * made room for others, what is left is not older, and the next mark is made. It lags, but costs nothing.
- */
+/* expire.c - see expire.h. */
 #include "capture/expire.h"
 
 #include "buffer/profile_buffer.h"
@@ -15,63 +10,9 @@ struct run {
 	const struct expire_tables *tables;
 	const struct expire_horizon *horizon;
 	struct expire_counts *counts;
-	uint64_t ended_ns; /* who ended before may go */
-	const struct process *process; /* whose threads or mappings are looked at */
-	uint64_t cleared; /* entries of its buffer that are gone */
+	uint64_t ended_ns; /* who ended before goes */
+	const struct process *process; /* whose mappings are looked at */
 };
-
-/* ---- buffers -------------------------------------------------------------------- */
-
-static uint64_t cleared_entries(const struct process *process)
-{
-	return process->buffer ? profile_buffer_get_state(process->buffer).cleared : 0;
-}
-
-/* No entry that can be read is older than this. */
-static uint64_t oldest_entry_ns(const struct process *process, uint64_t settled_ns)
-{
-	if (cleared_entries(process) >= process->entry_count)
-		return settled_ns;
-	return process->readable.oldest_ns;
-}
-
-/*
- * Follows how old the entries of a process are. Returns up to when they have been overwritten; and then those of all processes have, since
- * the oldest chunk goes first.
- */
-static uint64_t follow_buffer(struct process *process, uint64_t settled_ns)
-{
-	uint64_t cleared = cleared_entries(process);
-
-	if (cleared >= process->entry_count)
-		return cleared ? process->died_ns : 0;
-	if (cleared >= process->readable.mark) {
-		process->readable.oldest_ns = process->readable.mark_ns;
-		process->readable.mark = process->entry_count;
-		process->readable.mark_ns = settled_ns;
-	}
-	return process->readable.oldest_ns;
-}
-
-/* Before what processes and threads may go. */
-static uint64_t find_horizon(const struct expire_tables *tables,
-			     const struct expire_horizon *horizon, struct expire_counts *counts)
-{
-	uint64_t ended_ns;
-	size_t i;
-
-	for (i = 0; i < processes_count(tables->processes); i++) {
-		uint64_t until_ns =
-			follow_buffer(processes_at(tables->processes, i), horizon->settled_ns);
-
-		if (until_ns > counts->overwritten_ns)
-			counts->overwritten_ns = until_ns;
-	}
-	ended_ns = counts->overwritten_ns > horizon->samples_ns ? counts->overwritten_ns
-								: horizon->samples_ns;
-	return horizon->is_pressed || ended_ns > horizon->settled_ns ? horizon->settled_ns
-								     : ended_ns;
-}
 
 /* ---- processes -------------------------------------------------------------------- */
 
@@ -81,19 +22,48 @@ static bool is_asked_for(const struct processes *processes, const struct process
 	return process->is_root && processes_latest(processes, process->tgid) == process;
 }
 
+static uint64_t last_sample_ns(const struct process *process)
+{
+	uint64_t last_ns = 0;
+	size_t i;
+
+	for (i = 0; i < process->threads.count; i++)
+		if (process->threads.items[i]->sampled_ns > last_ns)
+			last_ns = process->threads.items[i]->sampled_ns;
+	return last_ns;
+}
+
+static uint64_t pushed_samples(const struct process *process)
+{
+	return process->buffer ? profile_buffer_get_state(process->buffer).pushed : 0;
+}
+
+static bool has_samples(const struct process *process)
+{
+	return process->buffer &&
+	       profile_buffer_get_state(process->buffer).cleared < pushed_samples(process);
+}
+
+static bool is_over(const struct run *run, const struct process *process)
+{
+	if (!process->died_ns)
+		return false;
+	if (process->died_ns < run->ended_ns && last_sample_ns(process) < run->ended_ns)
+		return true;
+	return run->horizon->is_pressed && process->died_ns < run->horizon->settled_ns &&
+	       !has_samples(process);
+}
+
 static bool process_goes(void *context, struct process *process)
 {
 	const struct run *run = context;
 	const struct expire_keeper *keeper = &run->tables->keeper;
-	uint64_t left = process->entry_count - cleared_entries(process);
 
-	if (!process->died_ns || process->died_ns >= run->ended_ns ||
-	    (left && process->died_ns >= run->horizon->samples_ns) ||
-	    is_asked_for(run->tables->processes, process))
+	if (!is_over(run, process) || is_asked_for(run->tables->processes, process))
 		return false;
 	if (keeper->forgets_process && !keeper->forgets_process(keeper->context, process))
 		return false;
-	run->counts->samples += process->entry_count;
+	run->counts->samples += pushed_samples(process);
 	run->counts->threads += process->threads.count;
 	run->counts->mappings += process->space.count;
 	profile_buffer_close(process->buffer);
@@ -108,8 +78,12 @@ static bool thread_goes(void *context, const struct thread *thread)
 	const struct run *run = context;
 	uint64_t died_ns = thread->died_ns ? thread->died_ns : thread->process->died_ns;
 
-	return died_ns && died_ns < run->ended_ns && thread->last_entry <= run->cleared &&
-	       thread->tid != thread->process->tgid;
+	if (!died_ns || thread->tid == thread->process->tgid)
+		return false;
+	if (died_ns < run->ended_ns && thread->sampled_ns < run->ended_ns)
+		return true;
+	return run->horizon->is_pressed && died_ns < run->horizon->settled_ns &&
+	       !thread->sampled_ns;
 }
 
 /* ---- mappings --------------------------------------------------------------------- */
@@ -125,14 +99,11 @@ static void tell_dropped(void *context, size_t index)
 
 static void expire_in(struct run *run, struct process *process)
 {
-	uint64_t oldest_ns = oldest_entry_ns(process, run->horizon->settled_ns);
-
 	run->process = process;
-	run->cleared = cleared_entries(process);
 	run->counts->threads +=
 		processes_sweep_threads(run->tables->processes, process, thread_goes, run);
 	run->counts->mappings +=
-		address_space_expire(&process->space, oldest_ns, tell_dropped, run);
+		address_space_expire(&process->space, run->ended_ns, tell_dropped, run);
 }
 
 /* ---- objects ---------------------------------------------------------------------- */
@@ -159,7 +130,8 @@ void expire_run(const struct expire_tables *tables, const struct expire_horizon 
 	struct run run = {.tables = tables, .horizon = horizon, .counts = counts};
 	size_t i;
 
-	run.ended_ns = find_horizon(tables, horizon, counts);
+	run.ended_ns =
+		horizon->hidden_ns < horizon->settled_ns ? horizon->hidden_ns : horizon->settled_ns;
 	counts->processes += processes_sweep(tables->processes, process_goes, &run);
 	for (i = 0; i < processes_count(tables->processes); i++) {
 		struct process *process = processes_at(tables->processes, i);

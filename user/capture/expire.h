@@ -2,13 +2,16 @@
 /*
  * expire.h - forgets what nobody can ask for any more, so that a recording of weeks does not grow.
  *
- *   process           ended before the horizon, and its buffer holds nothing that can be read
- *   thread            the same: no entry that can be read names it; but for the first of a process, which names it
- *   mapping           others cover it since before the oldest entry of its process
+ *                     always                                   if memory is short, also
+ *   process           it ended before the horizon              it ended, and none of its samples can be read
+ *   thread            the same, but for the first of its       it ended, and never had a sample
+ *                     process, which names that
+ *   mapping           others cover it since before the horizon
  *   object            no mapping refers to it
  *
- * The horizon is as old as what the buffer overwrites now. What went may be asked for all the same, by a record that names a
- * thread: it is made anew, as itself, for names are complete.
+ * The horizon is where profiles begin: what was before is in none of them, though buffers may hold samples of it still, and these
+ * may name a thread whose number is another's by now. A sample that is later than the end of its thread counts as the end.
+ * What went may be asked for all the same, by a record that names a thread: it is made anew, as itself, for names are complete.
  */
 #ifndef GECKOBPF_CAPTURE_EXPIRE_H
 #define GECKOBPF_CAPTURE_EXPIRE_H
@@ -26,17 +29,14 @@ struct processes;
 struct expire_horizon {
 	/* All records of what was before have been applied: at least some seconds ago. Nothing goes that ended later. */
 	uint64_t settled_ns;
-	/* Processes that ended before go with the samples that can be read; 0: those samples stay. */
-	uint64_t samples_ns;
-	/* Memory is short: who ended need not be as old as what the buffer has overwritten. */
-	bool is_pressed;
+	/* Samples up to then are in no profile any more; 0: all are. Never falls. */
+	uint64_t hidden_ns;
+	bool is_pressed; /* memory is short */
 };
 
 struct expire_counts {
-	/* The buffer has overwritten what was recorded up to then, but for started chunks; 0: nothing. */
-	uint64_t overwritten_ns;
 	uint64_t processes, threads, mappings, objects;
-	uint64_t samples; /* that the buffers of these processes once held */
+	uint64_t samples; /* that were put into the buffers of these processes */
 };
 
 /* Who keeps things by the numbers of processes and objects. All but `context` may be NULL. */

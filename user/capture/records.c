@@ -480,7 +480,8 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 	if (profile_buffer_put_sample(process->buffer, &entry)) {
 		records->counts.put_failed++;
 	} else {
-		thread->last_entry = ++process->entry_count;
+		if (entry.time_ns > thread->sampled_ns)
+			thread->sampled_ns = entry.time_ns;
 		records->counts.samples++;
 	}
 	if (process->died_ns)

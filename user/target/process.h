@@ -34,8 +34,7 @@ struct thread {
 	char name[THREAD_NAME_BYTES];
 	char name_before[THREAD_NAME_BYTES]; /* before its last rename; "": it had none */
 	uint32_t roll_call; /* the last one that it answered; see records.h */
-	/* its last sample is the buffer's entry of this number, from 1; 0: it has none */
-	uint64_t last_entry;
+	uint64_t sampled_ns; /* time of the latest sample put into the buffer; 0: there was none */
 	struct process *process;
 };
 
@@ -67,12 +66,6 @@ struct process {
 	struct profile_buffer *buffer; /* its samples; NULL: none so far. Owned by who set it */
 	bool is_ending; /* in the list of those whose buffer is to be finished, by who set it */
 	struct process *next_ending;
-	uint64_t entry_count; /* entries put into it */
-	struct {
-		uint64_t oldest_ns; /* no entry that can still be read is older */
-		/* nor is any but the first `mark` entries older than `mark_ns` */
-		uint64_t mark, mark_ns;
-	} readable; /* kept by expire.c */
 };
 
 struct processes;
