@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A recording that is larger than its buffer: what is kept, for whom, what is said of the rest, and the memory it takes."""
 
+import os
 import re
 import select
 import signal
@@ -22,6 +23,12 @@ def memory_mb(pid, what):
         return int(re.search(rf"{what}:\s+(\d+) kB", file.read()).group(1)) / 1e3
 
 
+def process_cpu_s(pid):
+    """User and system time, to a tick."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        return sum(map(int, file.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 def sleep_s(seconds):
     select.select([], [], [], seconds)
 
@@ -32,9 +39,11 @@ class Memory:
     def __init__(self, pid):
         self.pid, self.anonymous = pid, []
 
-    def watch(self, seconds):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+    def watch(self, pids, cpu_s):
+        """Until these processes have used so much CPU time: a sample is taken for each 0.1 ms of it."""
+        end, start_s = time.monotonic() + 120, sum(map(process_cpu_s, pids))
+        while sum(map(process_cpu_s, pids)) < start_s + cpu_s:
+            expect(time.monotonic() < end, f"the processes do not come to {cpu_s} s of CPU time")
             sleep_s(0.2)
             self.anonymous.append(memory_mb(self.pid, "RssAnon"))
 
@@ -62,14 +71,18 @@ def start_crowd(test, *arguments):
     return target
 
 
-def check_range(profile, pids, patience_ms=1000):
+def check_range(profile, pids):
     """Each of the processes is in the profile from its first to its last moment, give or take the turns they take."""
     for pid in pids:
         times = [row.time_ms for row in profile.main_thread(pid).samples()]
-        expect(times, f"process {pid} has no samples")
-        expect(times[0] < patience_ms, f"the samples of process {pid} begin {times[0]:.0f} ms after the profile does")
+        expect(len(times) > 100, f"process {pid} has only {len(times)} samples")
+        turn_ms = max(after - before for before, after in zip(times, times[1:]))
+        patience_ms = min(100 + 2 * turn_ms, profile.duration_ms / 2)
+        expect(times[0] < patience_ms, f"the samples of process {pid} begin {times[0]:.0f} ms after the profile does, "
+               f"which is longer than the turns that it had ({turn_ms:.0f} ms)")
         expect(times[-1] > profile.duration_ms - patience_ms,
-               f"the samples of process {pid} end {profile.duration_ms - times[-1]:.0f} ms before the profile does")
+               f"the samples of process {pid} end {profile.duration_ms - times[-1]:.0f} ms before the profile does, "
+               f"which is longer than the turns that it had ({turn_ms:.0f} ms)")
 
 
 def test_overwrites(test):
@@ -78,7 +91,7 @@ def test_overwrites(test):
     late = crowd_pids(target, "late")
     recording = test.record_running("--pid", ",".join(map(str, late)), "--rate", RATE_HZ, "--buffer-size", BUFFER_MIB)
     memory = Memory(recording.pid)
-    memory.watch(15)
+    memory.watch(late, 26)
     recording.signal(signal.SIGINT)
     profile = recording.finish()
     memory.check()
@@ -100,9 +113,10 @@ def test_overwrites(test):
 def test_crowd(test):
     """200 processes, 190 of which exit early: they expire, the others have the same time range."""
     recording = test.record_running("--rate", RATE_HZ, "--buffer-size", BUFFER_MIB, "--ring", "--",
-                                    test.target("crowd"), 190, 10, 24)
+                                    test.target("crowd"), 190, 10, 120)
+    recording.wait_for(r"\bcrowd\n", 60)
     memory = Memory(recording.pid)
-    memory.watch(20)
+    memory.watch(crowd_pids(recording, "late"), 30)
     recording.signal(signal.SIGINT)
     profile = recording.finish(status=128 + signal.SIGINT)
     memory.check()
@@ -123,7 +137,7 @@ def test_captures_of_a_ring(test):
     target = start_crowd(test, 0, 2)
     recording = test.record_running("--pid", ",".join(map(str, crowd_pids(target, "late"))), "--rate", RATE_HZ,
                                     "--buffer-size", BUFFER_MIB, "--ring")
-    sleep_s(10)
+    Memory(recording.pid).watch(crowd_pids(target, "late"), 20)
     first = capture(recording, 1)
     sleep_s(2)
     second = capture(recording, 2)
