@@ -371,7 +371,14 @@ static int start_watching(struct session *session)
 /* What threads ran before the recording begins is not part of it. */
 static int forget_cpu_time(struct session *session)
 {
-	records_forget_cpu_time(session->records);
+	size_t i, n;
+
+	for (i = 0; i < processes_count(session->processes); i++) {
+		const struct threads *threads = &processes_at(session->processes, i)->threads;
+
+		for (n = 0; n < threads->count; n++)
+			threads->items[n]->cpu_first_ns = UINT64_MAX;
+	}
 	return drain_list_tasks(session->drain);
 }
 

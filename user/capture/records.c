@@ -190,19 +190,6 @@ static void note_cpu(struct thread *thread, uint64_t cpu_ns)
 		thread->cpu_last_ns = cpu_ns;
 }
 
-void records_forget_cpu_time(struct records *records)
-{
-	struct processes *processes = records->config.processes;
-	size_t i, n;
-
-	for (i = 0; i < processes_count(processes); i++) {
-		const struct threads *threads = &processes_at(processes, i)->threads;
-
-		for (n = 0; n < threads->count; n++)
-			threads->items[n]->cpu_first_ns = UINT64_MAX;
-	}
-}
-
 /* ---- task events -------------------------------------------------------------- */
 
 static void on_seen(struct records *records, struct thread *thread,

@@ -82,9 +82,6 @@ void records_listen(struct records *records, const struct records_listener *list
 /* A process that the user asked for: it is marked is_root, and its maps are kept although no record named it yet. */
 int records_expect(struct records *records, uint32_t tgid);
 
-/* As if no thread's CPU time were known: it counts from the next that is heard of it (GB_TASK_SEEN). */
-void records_forget_cpu_time(struct records *records);
-
 /* Takes a record of `size` bytes. Never fails: what cannot be used is counted. */
 void records_apply(struct records *records, const void *record, size_t size);
 
