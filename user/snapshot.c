@@ -132,12 +132,9 @@ void snapshot_poll(struct snapshot *snapshot)
 		return;
 	snapshot->number++;
 	log_status_clear();
-	/* No thread of ours goes with it: what it would find half done would stay so. */
-	profile_memory_pause(snapshot->session->memory);
-	child = fork();
+	child = profile_memory_fork(snapshot->session->memory);
 	if (child == 0)
 		write_and_exit(snapshot);
-	profile_memory_resume(snapshot->session->memory);
 	if (child < 0)
 		log_warn("capture %u: cannot fork: %s; recording goes on", snapshot->number,
 			 strerror(errno));

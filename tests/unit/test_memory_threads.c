@@ -9,6 +9,9 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "chunked.h"
 #include "fake_codec.h"
@@ -159,12 +162,71 @@ static void a_compressor_without_work_stops(void **state)
 	memory_controller_close(controller);
 }
 
+/* ---- fork ------------------------------------------------------------------------ */
+
+#define FORKS 100
+
+struct asker {
+	struct memory_controller *controller;
+	atomic_bool is_over;
+};
+
+/* Has the lock half of the time. */
+static void *ask_for_work(void *context)
+{
+	struct asker *asker = context;
+	void *token;
+
+	while (!atomic_load(&asker->is_over))
+		if (memory_controller_borrow(asker->controller, &token))
+			memory_controller_return(asker->controller, token, NULL);
+	return NULL;
+}
+
+/* In the child, which is killed should it wait for a thread that only its parent has. */
+static _Noreturn void read_and_exit(const struct chunked_buffer *buffer)
+{
+	size_t count = 0;
+
+	alarm(20);
+	_exit(chunked_buffer_each(buffer, count_block, &count) ? 255 : (int)count);
+}
+
+static void a_forked_child_can_read_whatever_the_compressor_did(void **state)
+{
+	struct memory_controller *controller = large_controller(20);
+	struct asker asker = {.controller = controller};
+	struct room room = room_under(controller, 1);
+	pthread_t thread;
+	size_t n;
+
+	for (n = 0; n < 30; n++)
+		put(room.buffer, n, 200);
+	assert_int_equal(pthread_create(&thread, NULL, ask_for_work, &asker), 0);
+	for (n = 0; n < FORKS; n++) {
+		pid_t child = memory_controller_fork(controller);
+		int status = 0;
+
+		if (child == 0)
+			read_and_exit(room.buffer);
+		assert_true(child > 0);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 30);
+	}
+	atomic_store(&asker.is_over, true);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	room_close(&room);
+	memory_controller_close(controller);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thousands_of_puts_while_chunks_are_compressed),
 		cmocka_unit_test(buffers_come_and_go_while_chunks_are_compressed),
 		cmocka_unit_test(a_compressor_without_work_stops),
+		cmocka_unit_test(a_forked_child_can_read_whatever_the_compressor_did),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "buffer/chunk.h"
@@ -480,4 +481,21 @@ void memory_controller_resume(struct memory_controller *controller)
 	controller->domain.paused--;
 	pthread_cond_broadcast(&controller->domain.work);
 	unlock(controller);
+}
+
+/* Nothing being borrowed is not enough: who asks for work has the lock for a moment, and would have it for ever in the child. */
+pid_t memory_controller_fork(struct memory_controller *controller)
+{
+	pid_t child;
+	int err;
+
+	memory_controller_pause(controller);
+	lock(controller);
+	child = fork();
+	err = errno;
+	unlock(controller);
+	if (child)
+		memory_controller_resume(controller);
+	errno = err;
+	return child;
 }

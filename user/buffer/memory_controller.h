@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct chunk;
 struct chunk_expander;
@@ -97,5 +98,11 @@ void memory_controller_stop(struct memory_controller *controller);
  */
 void memory_controller_pause(struct memory_controller *controller);
 void memory_controller_resume(struct memory_controller *controller);
+
+/*
+ * As fork(2). The child has the buffers between two changes, nothing borrowed, and is paused for ever: there is no
+ * compressor in it.
+ */
+pid_t memory_controller_fork(struct memory_controller *controller);
 
 #endif

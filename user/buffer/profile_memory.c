@@ -127,6 +127,18 @@ void profile_memory_resume(struct profile_memory *memory)
 		compressor_hurry(memory->compressor, false);
 }
 
+pid_t profile_memory_fork(struct profile_memory *memory)
+{
+	pid_t child;
+
+	if (memory->compressor)
+		compressor_hurry(memory->compressor, true);
+	child = memory_controller_fork(memory->controller);
+	if (child && memory->compressor)
+		compressor_hurry(memory->compressor, false);
+	return child;
+}
+
 struct compressor_counts profile_memory_compression(const struct profile_memory *memory)
 {
 	if (!memory->compressor)

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "buffer/compressor.h"
 #include "buffer/memory_controller.h"
@@ -35,9 +36,12 @@ void profile_memory_close(struct profile_memory *memory);
 struct memory_controller *profile_memory_controller(const struct profile_memory *memory);
 struct entry_cache *profile_memory_cache(const struct profile_memory *memory);
 
-/* Around reading, and around fork(2), whose child then may read for ever. */
+/* Around reading. */
 void profile_memory_pause(struct profile_memory *memory);
 void profile_memory_resume(struct profile_memory *memory);
+
+/* As fork(2); no other way leaves the child with buffers that it can read. It may do so for ever, and do nothing else with them. */
+pid_t profile_memory_fork(struct profile_memory *memory);
 
 /* All 0 without a compressor. */
 struct compressor_counts profile_memory_compression(const struct profile_memory *memory);
