@@ -9,9 +9,13 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "buffer/chunk.h"
 #include "buffer/chunk_codec.h"
@@ -32,7 +36,7 @@ struct source {
 	uint32_t added, taken, given;
 	bool stop;
 	sigset_t mask; /* of the thread that takes */
-	int policy;
+	int policies; /* in which it takes and gives, or-ed; SCHED_OTHER is 0 */
 };
 
 static const struct chunk *take(void *context, void **token)
@@ -48,7 +52,7 @@ static const struct chunk *take(void *context, void **token)
 		*token = &source->twins[source->taken++];
 	}
 	pthread_sigmask(SIG_SETMASK, NULL, &source->mask);
-	source->policy = sched_getscheduler(0);
+	source->policies |= sched_getscheduler(0);
 	pthread_mutex_unlock(&source->lock);
 	return chunk;
 }
@@ -61,6 +65,7 @@ static void give(void *context, void *token, struct chunk *replacement)
 	assert_ptr_equal(token, &source->twins[source->given]);
 	*(struct chunk **)token = replacement;
 	source->given++;
+	source->policies |= sched_getscheduler(0);
 	pthread_cond_broadcast(&source->changed);
 	pthread_mutex_unlock(&source->lock);
 }
@@ -219,12 +224,63 @@ static void a_thread_apart(void **state)
 	pthread_sigmask(SIG_SETMASK, NULL, &after);
 	for (signal = 1; signal < 32; signal++)
 		assert_int_equal(sigismember(&before, signal), sigismember(&after, signal));
+	add(&source, entry_chunk(CHUNK_BYTES, 0, 1));
+	wait_given(&source, 1);
 	stop(&source);
 	compressor_close(compressor);
 	for (signal = 1; signal < 32; signal++)
 		if (signal != SIGKILL && signal != SIGSTOP)
 			assert_int_equal(sigismember(&source.mask, signal), 1);
-	assert_int_equal(source.policy, SCHED_OTHER);
+	assert_int_equal(source.policies, SCHED_OTHER);
+	close_source(&source);
+}
+
+/* Of the calling thread and those that it starts. */
+static int give_up_nice(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	data[0].effective &= ~(1U << CAP_SYS_NICE);
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+/* What went wrong, or NULL. Not the test's own thread, which would not get the capability back. */
+static void *compress_one_without_privilege(void *context)
+{
+	struct source *source = context;
+	struct compressor *compressor;
+
+	if (give_up_nice())
+		return "the capability cannot be given up";
+	if (open_compressor(&compressor, source))
+		return "not opened";
+	add(source, entry_chunk(CHUNK_BYTES, 0, 1));
+	wait_given(source, 1);
+	stop(source);
+	compressor_close(compressor);
+	return source->twins[0] ? NULL : "not compressed";
+}
+
+/* Who may not leave SCHED_IDLE again would have the source's lock in it. */
+static void without_privilege_it_is_never_idle(void **state)
+{
+	struct source source;
+	struct rlimit before, none;
+	pthread_t thread;
+	void *problem;
+
+	open_source(&source);
+	assert_int_equal(getrlimit(RLIMIT_NICE, &before), 0);
+	none = (struct rlimit){0, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NICE, &none), 0);
+	assert_int_equal(pthread_create(&thread, NULL, compress_one_without_privilege, &source), 0);
+	assert_int_equal(pthread_join(thread, &problem), 0);
+	assert_int_equal(setrlimit(RLIMIT_NICE, &before), 0);
+	assert_null(problem);
+	assert_int_equal(source.policies, SCHED_OTHER);
 	close_source(&source);
 }
 
@@ -261,6 +317,7 @@ int main(void)
 		cmocka_unit_test(no_memory_for_one),
 		cmocka_unit_test(larger_ones_are_kept),
 		cmocka_unit_test(a_thread_apart),
+		cmocka_unit_test(without_privilege_it_is_never_idle),
 		cmocka_unit_test(opening),
 	};
 

@@ -26,17 +26,20 @@ struct compressor {
 	pthread_t thread;
 	_Atomic pid_t tid; /* 0: not known yet */
 	atomic_bool is_hurried;
+	bool may_idle; /* and come back */
 };
 
-/* Of a thread, 0: this one. Failures are not told: it then only compresses at the wrong moment. */
-static void set_policy(pid_t tid, int policy)
+/* Of a thread, 0: this one. */
+static bool set_policy(pid_t tid, int policy)
 {
-	sched_setscheduler(tid, policy, &(struct sched_param){.sched_priority = 0});
+	return !sched_setscheduler(tid, policy, &(struct sched_param){.sched_priority = 0});
 }
 
 /* Who hurries sets the flag, then the policy; so either it sees that we are idle, or we see the flag. */
 static void idle(struct compressor *compressor)
 {
+	if (!compressor->may_idle)
+		return;
 	set_policy(0, SCHED_IDLE);
 	if (atomic_load(&compressor->is_hurried))
 		set_policy(0, SCHED_OTHER);
@@ -78,6 +81,23 @@ static void *work(void *context)
 	return NULL;
 }
 
+static void *try_idle(void *context)
+{
+	struct compressor *compressor = context;
+
+	compressor->may_idle = set_policy(0, SCHED_IDLE) && set_policy(0, SCHED_OTHER);
+	return NULL;
+}
+
+/* Everybody may become idle; to come back is a privilege. Who finds out may be stuck, so it is a thread that ends then. */
+static int find_out(struct compressor *compressor)
+{
+	pthread_t thread;
+	int err = -pthread_create(&thread, NULL, try_idle, compressor);
+
+	return err ? err : -pthread_join(thread, NULL);
+}
+
 /* A thread begins with the signal mask of who starts it. */
 static int start(struct compressor *compressor)
 {
@@ -88,7 +108,9 @@ static int start(struct compressor *compressor)
 	err = -pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (err)
 		return err;
-	err = -pthread_create(&compressor->thread, NULL, work, compressor);
+	err = find_out(compressor);
+	if (!err)
+		err = -pthread_create(&compressor->thread, NULL, work, compressor);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
 }

@@ -6,8 +6,9 @@
  *
  * The source owns the chunks and does its own locking; the compressor has one chunk at a time and
  * touches nothing else. It runs as SCHED_IDLE while it compresses, and as SCHED_OTHER inside take
- * and give, lest it be put aside while it holds the source's lock. (Where the kernel refuses
- * either, it goes on as it is.) All signals are blocked in it.
+ * and give, lest it be put aside while it holds the source's lock. Where it may not come back from
+ * SCHED_IDLE (that takes CAP_SYS_NICE or a limit on nice values that allows 0), it is SCHED_OTHER
+ * always. All signals are blocked in it.
  */
 #ifndef GECKOBPF_BUFFER_COMPRESSOR_H
 #define GECKOBPF_BUFFER_COMPRESSOR_H
