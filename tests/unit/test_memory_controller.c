@@ -460,6 +460,20 @@ static void nothing_is_borrowed_while_paused_or_after_the_stop(void **state)
 	memory_controller_close(controller);
 }
 
+/* Nothing is remembered of a chunk but the chunk, and room is made without any. */
+static void a_chunk_is_one_allocation(void **state)
+{
+	struct memory_controller *controller = controller_of(1000 * CHUNK, CHUNK);
+	struct room room = room_under(controller, 1);
+	size_t before = alloc_count();
+
+	fill_chunks(&room, 500);
+	assert_int_equal(stats_of(controller).made, 500);
+	assert_int_equal(alloc_count() - before, 500);
+	room_close(&room);
+	memory_controller_close(controller);
+}
+
 /* ---- no memory ------------------------------------------------------------------ */
 
 static int put_in_three(void *context)
@@ -511,6 +525,7 @@ int main(void)
 		cmocka_unit_test(a_replacement_is_counted_for_what_it_occupies),
 		cmocka_unit_test(what_is_destroyed_while_it_is_borrowed_is_freed_by_the_return),
 		cmocka_unit_test(nothing_is_borrowed_while_paused_or_after_the_stop),
+		cmocka_unit_test(a_chunk_is_one_allocation),
 		cmocka_unit_test(each_failing_allocation_is_reported),
 	};
 

@@ -183,12 +183,9 @@ static int limit_get(struct chunk_manager *manager, uint32_t min_bytes, struct c
 	struct chunk_manager_limit *limit = limit_of(manager);
 	uint32_t bytes = bytes_wanted(limit, min_bytes);
 	struct chunk *chunk;
-	int err = 0;
 
 	if (limit->hooks.make_room)
-		err = limit->hooks.make_room(limit->hooks.context, bytes);
-	if (err)
-		return err;
+		limit->hooks.make_room(limit->hooks.context, bytes);
 	lock(manager);
 	while (limit->released && limit_reached(limit, bytes))
 		destroy_oldest(limit);

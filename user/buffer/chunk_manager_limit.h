@@ -29,8 +29,8 @@ struct chunk_listener {
 
 /* Both without the lock. */
 struct chunk_manager_hooks {
-	/* A chunk of `bytes` is going to be lent; non-zero: the error of the get. */
-	int (*make_room)(void *context, uint32_t bytes);
+	/* A chunk of `bytes` is going to be lent. */
+	void (*make_room)(void *context, uint32_t bytes);
 	/* A request is pending. */
 	void (*requested)(void *context);
 	void *context;

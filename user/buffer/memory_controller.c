@@ -24,13 +24,12 @@
 /* Of the limit, each process's chunk is at most this part; never less than a quarter. */
 #define CHUNKS_IN_LIMIT 16
 #define CHUNKS_AT_LEAST 4
-#define LENT_AT_MOST 4 /* to one buffer, but after it was cleared, when there were more before */
 
 /* What is known of a manager. */
 struct managed {
 	struct memory_controller *controller;
 	struct chunk_manager *manager;
-	struct chunk_update fold; /* of all its updates */
+	struct chunk_update fold; /* of all its updates, without the chunks that they list */
 	size_t heap_at;
 	bool is_waiting; /* for a chunk; linked: */
 	struct managed *next_waiting, *previous_waiting;
@@ -178,7 +177,6 @@ static void forget_managed(struct managed *managed)
 {
 	heap_remove(&managed->controller->heap, managed);
 	stop_waiting(managed);
-	chunk_update_clear(&managed->fold);
 	free(managed);
 }
 
@@ -186,13 +184,15 @@ static void on_update(void *context, const struct chunk_update *update)
 {
 	struct managed *managed = context;
 	struct memory_controller *controller = managed->controller;
+	struct chunk_update totals = *update;
 	uint64_t key = heap_key(managed);
 	size_t live = controller->live;
 
+	totals.count = 0;
 	controller->unreleased_bytes -= managed->fold.unreleased_bytes;
 	controller->released_bytes -= managed->fold.released_bytes;
 	controller->live -= managed->fold.unreleased_bytes > 0;
-	chunk_update_fold(&managed->fold, update);
+	chunk_update_fold(&managed->fold, &totals);
 	controller->unreleased_bytes += managed->fold.unreleased_bytes;
 	controller->released_bytes += managed->fold.released_bytes;
 	controller->live += managed->fold.unreleased_bytes > 0;
@@ -239,18 +239,11 @@ static void make_room(struct memory_controller *controller, uint64_t bytes)
 	}
 }
 
-/* Also for what on_update() will fold in when it is released: there no memory may be lacking. */
-static int on_make_room(void *context, uint32_t bytes)
+static void on_make_room(void *context, uint32_t bytes)
 {
-	struct managed *managed = context;
-	int err;
+	const struct managed *managed = context;
 
-	lock(managed->controller);
-	err = chunk_update_reserve(&managed->fold, managed->fold.count + LENT_AT_MOST);
-	unlock(managed->controller);
-	if (!err)
-		make_room(managed->controller, bytes);
-	return err;
+	make_room(managed->controller, bytes);
 }
 
 static void on_requested(void *context)
