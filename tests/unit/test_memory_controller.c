@@ -417,6 +417,53 @@ static void a_replacement_is_counted_for_what_it_occupies(void **state)
 	memory_controller_close(controller);
 }
 
+static void assert_order(const struct room *room, uint64_t first_range)
+{
+	const struct chunk *chunk = chunk_manager_peek(room->manager);
+	uint64_t range = first_range;
+
+	for (; chunk; chunk = chunk->next, range += LARGE)
+		assert_int_equal(chunk->header.range_start, range);
+	assert_int_equal(range, 1 + 3 * LARGE);
+}
+
+/* In any order; and the neighbours find each other when the oldest goes and another chunk comes. */
+static void a_replacement_takes_the_place_of_its_chunk(void **state)
+{
+	static const size_t orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+					   {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+	size_t order, n;
+
+	for (order = 0; order < 6; order++) {
+		struct memory_controller *controller = controller_of(100 * LARGE, LARGE);
+		struct room room = room_under(controller, 1);
+		const struct chunk *chunks[3];
+		void *tokens[3];
+
+		fill_large(&room, 3);
+		for (n = 0; n < 3; n++)
+			chunks[n] = memory_controller_borrow(controller, &tokens[n]);
+		for (n = 0; n < 3; n++) {
+			size_t which = orders[order][n];
+
+			memory_controller_return(controller, tokens[which],
+						 fake_compress(chunks[which]));
+			assert_order(&room, 1);
+		}
+		for (n = 0; n < 3; n++) {
+			assert_order(&room, 1 + n * LARGE);
+			chunk_manager_destroy_at_or_before(
+				room.manager, chunk_manager_peek(room.manager)->header.done_ns);
+		}
+		fill_large(&room, 2);
+		assert_int_equal(chunk_manager_peek(room.manager)->header.range_start,
+				 1 + 3 * LARGE);
+		assert_int_equal(count_blocks(room.buffer), 2);
+		room_close(&room);
+		memory_controller_close(controller);
+	}
+}
+
 static void what_is_destroyed_while_it_is_borrowed_is_freed_by_the_return(void **state)
 {
 	struct memory_controller *controller = controller_of(100 * LARGE, LARGE);
@@ -523,6 +570,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_borrowed_before_something_is_released),
 		cmocka_unit_test(the_newest_is_borrowed_first_and_each_once),
 		cmocka_unit_test(a_replacement_is_counted_for_what_it_occupies),
+		cmocka_unit_test(a_replacement_takes_the_place_of_its_chunk),
 		cmocka_unit_test(what_is_destroyed_while_it_is_borrowed_is_freed_by_the_return),
 		cmocka_unit_test(nothing_is_borrowed_while_paused_or_after_the_stop),
 		cmocka_unit_test(a_chunk_is_one_allocation),

@@ -66,6 +66,7 @@ enum chunk_loan_state {
 
 struct chunk_loan {
 	struct chunk_manager_limit *keeper; /* has it among its released chunks; NULL: nobody */
+	struct chunk *before; /* among those; NULL: it is the oldest */
 	struct chunk *newer, *older;
 	enum chunk_loan_state state;
 };

@@ -128,6 +128,36 @@ static struct chunk_manager_stats limit_get_stats(const struct chunk_manager *ma
 	return stats;
 }
 
+/* ---- the released ones --------------------------------------------------------- */
+
+/* What points to the chunk after `before`; NULL: to the oldest. */
+static struct chunk **link_after(struct chunk_manager_limit *limit, struct chunk *before)
+{
+	return before ? &before->next : &limit->released;
+}
+
+/* `before` is followed by `chunk`; NULL: by none. */
+static void set_before(struct chunk_manager_limit *limit, struct chunk *chunk, struct chunk *before)
+{
+	if (chunk)
+		chunk->loan.before = before;
+	else
+		limit->released_last = before;
+}
+
+static void insert_by_done_time(struct chunk_manager_limit *limit, struct chunk *chunk)
+{
+	struct chunk *before = limit->released_last;
+
+	/* Nearly always the newest of all. */
+	while (before && before->header.done_ns > chunk->header.done_ns)
+		before = before->loan.before;
+	chunk->next = *link_after(limit, before);
+	chunk->loan.before = before;
+	*link_after(limit, before) = chunk;
+	set_before(limit, chunk->next, chunk);
+}
+
 /* ---- lending ------------------------------------------------------------------- */
 
 static void destroy_oldest(struct chunk_manager_limit *limit)
@@ -136,8 +166,7 @@ static void destroy_oldest(struct chunk_manager_limit *limit)
 	struct chunk *oldest = limit->released;
 
 	limit->released = chunk_release_next(oldest);
-	if (!limit->released)
-		limit->released_last = NULL;
+	set_before(limit, limit->released, NULL);
 	limit->stats.released_bytes -= oldest->header.stored_bytes;
 	limit->stats.destroyed++;
 	limit->domain->destroyed++;
@@ -230,21 +259,6 @@ static void limit_fulfil(struct chunk_manager *manager)
 }
 
 /* ---- taking back --------------------------------------------------------------- */
-
-static void insert_by_done_time(struct chunk_manager_limit *limit, struct chunk *chunk)
-{
-	struct chunk **link = &limit->released;
-
-	/* Nearly always the newest of all. */
-	if (limit->released_last && limit->released_last->header.done_ns <= chunk->header.done_ns)
-		link = &limit->released_last->next;
-	while (*link && (*link)->header.done_ns <= chunk->header.done_ns)
-		link = &(*link)->next;
-	chunk->next = *link;
-	*link = chunk;
-	if (!chunk->next)
-		limit->released_last = chunk;
-}
 
 static void limit_release(struct chunk_manager *manager, struct chunk *chunk)
 {
@@ -378,16 +392,13 @@ static void limit_destroy_at_or_before(struct chunk_manager *manager, uint64_t d
 void chunk_manager_limit_replace(struct chunk_manager_limit *limit, struct chunk *chunk,
 				 struct chunk *compressed)
 {
-	struct chunk **link = &limit->released;
+	struct chunk *before = chunk->loan.before;
 
 	assert(chunk_is_compressed(compressed) && chunk->loan.state == CHUNK_LOAN_NONE);
-	while (*link != chunk)
-		link = &(*link)->next;
-	*link = compressed;
 	compressed->next = chunk_release_next(chunk);
-	compressed->loan = (struct chunk_loan){.keeper = limit};
-	if (limit->released_last == chunk)
-		limit->released_last = compressed;
+	compressed->loan = (struct chunk_loan){.keeper = limit, .before = before};
+	*link_after(limit, before) = compressed;
+	set_before(limit, compressed->next, compressed);
 	limit->stats.released_bytes -= chunk->header.stored_bytes;
 	limit->stats.released_bytes += compressed->header.stored_bytes;
 	limit->stats.compressed++;
