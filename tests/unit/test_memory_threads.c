@@ -142,7 +142,6 @@ static void buffers_come_and_go_while_chunks_are_compressed(void **state)
 		if (round % 4 == 2)
 			chunked_buffer_finish(room.buffer);
 		put(room.buffer, n, 200);
-		(void)memory_controller_oldest_ns(controller);
 		room_close(&room);
 	}
 	join(controller, thread);

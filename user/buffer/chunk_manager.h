@@ -45,7 +45,6 @@ struct chunk_manager_stats {
 	uint64_t recycled; /* chunks lent again */
 	uint64_t destroyed; /* released chunks whose contents were given up */
 	uint64_t compressed; /* released chunks that were replaced by a compressed one */
-	uint64_t oldest_ns; /* when the oldest chunk, released or lent, was begun; 0: none */
 };
 
 struct chunk_manager_ops {

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "buffer/chunk.h"
 #include "buffer/chunk_domain.h"
 #include "buffer/chunk_update.h"
@@ -17,7 +16,6 @@ struct chunk_manager_limit {
 	struct chunk_domain *domain;
 	bool owns_domain;
 	uint32_t next_bytes; /* size of the chunk to make next */
-	uint64_t lent_since_ns; /* when the oldest lent chunk was begun, if one is lent */
 	struct chunk *released; /* done times never fall; equal ones in order of arrival */
 	struct chunk *released_last;
 	struct chunk_receiver request; /* on_chunk NULL: none is pending */
@@ -104,8 +102,6 @@ int chunk_manager_limit_listen(struct chunk_manager *manager, const struct chunk
 
 static void count_lent(struct chunk_manager_limit *limit, const struct chunk *chunk)
 {
-	if (!limit->stats.unreleased_bytes)
-		limit->lent_since_ns = clock_now_ns();
 	limit->stats.unreleased_bytes += chunk->header.stored_bytes;
 }
 
@@ -120,10 +116,6 @@ static struct chunk_manager_stats limit_get_stats(const struct chunk_manager *ma
 	struct chunk_manager_limit *limit = lock(manager);
 	struct chunk_manager_stats stats = limit->stats;
 
-	if (limit->released)
-		stats.oldest_ns = limit->released->header.start_ns;
-	else if (stats.unreleased_bytes)
-		stats.oldest_ns = limit->lent_since_ns;
 	unlock(limit);
 	return stats;
 }
@@ -267,7 +259,6 @@ static void limit_release(struct chunk_manager *manager, struct chunk *chunk)
 	assert(chunk->header.state == CHUNK_DONE && !chunk->next);
 	count_returned(limit, chunk);
 	limit->stats.released_bytes += chunk->header.stored_bytes;
-	limit->lent_since_ns = chunk->header.done_ns; /* the next chunk begins then */
 	insert_by_done_time(limit, chunk);
 	chunk->loan.keeper = limit;
 	chunk_domain_add_waiting(limit->domain, chunk);

@@ -108,12 +108,7 @@ static void single_destroy_at_or_before(struct chunk_manager *manager, uint64_t 
 
 static struct chunk_manager_stats single_get_stats(const struct chunk_manager *manager)
 {
-	const struct chunk_manager_single *single = single_of(manager);
-	struct chunk_manager_stats stats = single->stats;
-
-	if (single->released)
-		stats.oldest_ns = single->released->header.start_ns;
-	return stats;
+	return single_of(manager)->stats;
 }
 
 static void single_close(struct chunk_manager *manager)

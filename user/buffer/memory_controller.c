@@ -389,22 +389,6 @@ uint64_t memory_controller_complete_since_ns(const struct memory_controller *con
 	return controller->complete_since_ns;
 }
 
-uint64_t memory_controller_oldest_ns(struct memory_controller *controller)
-{
-	uint64_t oldest_ns = 0;
-	size_t i;
-
-	/* Managers come and go in this thread only; the compressor does not touch their order. */
-	for (i = 0; i < controller->heap.count; i++) {
-		const struct chunk_manager *manager = controller->heap.items[i]->manager;
-		uint64_t its_ns = chunk_manager_get_stats(manager).oldest_ns;
-
-		if (its_ns && (!oldest_ns || its_ns < oldest_ns))
-			oldest_ns = its_ns;
-	}
-	return oldest_ns;
-}
-
 /* ---- compression --------------------------------------------------------------------- */
 
 const struct chunk *memory_controller_borrow(struct memory_controller *controller, void **token)

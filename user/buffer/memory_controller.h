@@ -63,9 +63,6 @@ void memory_controller_set_extra(struct memory_controller *controller, uint64_t 
 
 struct memory_stats memory_controller_get_stats(struct memory_controller *controller);
 
-/* When the oldest chunk that can be read, of any process, was begun; 0: there is none. */
-uint64_t memory_controller_oldest_ns(struct memory_controller *controller);
-
 /*
  * Everything that was put after this time is still there, of every process; 0: so is all before it. Never falls.
  */
