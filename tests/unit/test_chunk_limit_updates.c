@@ -242,6 +242,25 @@ static void destruction_tells_once(void **state)
 	chunk_manager_close(manager);
 }
 
+/* The contents went, though the chunk did not come. */
+static void a_get_that_fails_tells_what_it_destroyed(void **state)
+{
+	struct listening listening = {0};
+	const struct chunk_listener listener = {on_update, &listening};
+	struct chunk_manager *manager = manager_of_sizes(3 * CHUNK, CHUNK, CHUNK);
+	struct chunk *chunk = NULL;
+
+	chunk_manager_release(manager, done_at(get(manager), 5));
+	chunk_manager_release(manager, done_at(get(manager), 7));
+	assert_int_equal(chunk_manager_limit_listen(manager, &listener), 0);
+	assert_told(&listening, 0, 2 * CHUNK, 5, 2);
+	alloc_fail_at(1); /* what was destroyed is too small to be used */
+	assert_int_equal(chunk_manager_get(manager, 2 * CHUNK, &chunk), -ENOMEM);
+	assert_true(alloc_fail_stop());
+	assert_told(&listening, 0, 0, 0, 0);
+	chunk_manager_close(manager);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +274,7 @@ int main(void)
 		cmocka_unit_test(reclaim_tells_that_the_bytes_are_lent),
 		cmocka_unit_test(shrinking_tells_the_bytes_that_are_left),
 		cmocka_unit_test(destruction_tells_once),
+		cmocka_unit_test(a_get_that_fails_tells_what_it_destroyed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

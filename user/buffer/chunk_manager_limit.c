@@ -204,19 +204,23 @@ static int limit_get(struct chunk_manager *manager, uint32_t min_bytes, struct c
 	struct chunk_manager_limit *limit = limit_of(manager);
 	uint32_t bytes = bytes_wanted(limit, min_bytes);
 	struct chunk *chunk;
+	bool any = false;
 
 	if (limit->hooks.make_room)
 		limit->hooks.make_room(limit->hooks.context, bytes);
 	lock(manager);
-	while (limit->released && limit_reached(limit, bytes))
+	while (limit->released && limit_reached(limit, bytes)) {
 		destroy_oldest(limit);
+		any = true;
+	}
 	chunk = reuse_or_make(limit, bytes);
 	if (chunk) {
 		if (limit->next_bytes <= limit->domain->chunk_max_bytes / 2)
 			limit->next_bytes *= 2;
 		count_lent(limit, chunk);
-		tell(limit, NULL);
 	}
+	if (chunk || any)
+		tell(limit, NULL);
 	unlock(limit);
 	if (!chunk)
 		return -ENOMEM;
