@@ -85,7 +85,10 @@ int chunked_buffer_reserve_and_put(struct chunked_buffer *buffer, size_t payload
 int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes,
 		       uint64_t *index);
 
-/* Puts all blocks of `from`, until one cannot be put. 0, or the error of that put or of reading. */
+/*
+ * Puts all blocks of `from`, until one cannot be put. 0, or the error of that put or of reading. The two share no limit, or room for
+ * a block might be made of what is being read.
+ */
 int chunked_buffer_append(struct chunked_buffer *buffer, const struct chunked_buffer *from);
 
 /* Begins a walk over the readable blocks, which chunk_walk_end() ends. */

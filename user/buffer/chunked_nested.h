@@ -19,8 +19,8 @@ struct block_view;
 struct chunked_buffer;
 
 /*
- * Puts the blocks of `inner`, which may be NULL, into `buffer` as one block. As
- * chunked_buffer_put(); -EINVAL: they lie in more than one chunk.
+ * Puts the blocks of `inner`, which may be NULL and shares no limit with `buffer`, into `buffer` as one block. As
+ * chunked_buffer_put(); -EINVAL: they lie in more than one chunk, or are compressed.
  */
 int chunked_nested_put(struct chunked_buffer *buffer, const struct chunked_buffer *inner,
 		       uint64_t *index);
