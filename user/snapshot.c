@@ -119,6 +119,7 @@ static _Noreturn void write_and_exit(struct snapshot *snapshot)
 	session->end_ns = snapshot->until_ns;
 	session->command = NULL; /* the parent's child */
 	stages_enter(&session->stages, "collecting");
+	drain_stop_publishing(session->drain);
 	(void)drain_list_tasks(session->drain);
 	err = save_capture(session, snapshot->number);
 	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);

@@ -198,7 +198,7 @@ static void apply_pending(struct drain *drain, uint64_t before_ns)
 	}
 	drain->pending.count -= i;
 	memmove(items, items + i, drain->pending.count * sizeof(*items));
-	if (publisher_flush(drain->publisher))
+	if (drain->publisher && publisher_flush(drain->publisher))
 		drain->lost_to_memory++;
 }
 
@@ -240,7 +240,7 @@ int drain_list_tasks(struct drain *drain)
 {
 	int err = kernel_side_list_tasks(drain->kernel, take_task, drain);
 
-	if (publisher_flush(drain->publisher))
+	if (drain->publisher && publisher_flush(drain->publisher))
 		drain->lost_to_memory++;
 	return err;
 }
@@ -255,6 +255,11 @@ int drain_call_roll(struct drain *drain)
 	if (!err)
 		records_end_roll(drain->records, now);
 	return err;
+}
+
+void drain_stop_publishing(struct drain *drain)
+{
+	drain->publisher = NULL;
 }
 
 uint64_t drain_lost(const struct drain *drain)

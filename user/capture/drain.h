@@ -45,6 +45,9 @@ int drain_list_tasks(struct drain *drain);
 /* The same, and who is not among them has ended: its exit was lost. 0 or -errno. */
 int drain_call_roll(struct drain *drain);
 
+/* From now on nothing goes back into the kernel: who drains is a copy of the one that records. */
+void drain_stop_publishing(struct drain *drain);
+
 /* Events that were dropped because memory was out. */
 uint64_t drain_lost(const struct drain *drain);
 
