@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """bench.py - what a recording costs, as a table: goal, ours, peer, ratio.
 
-    make bench                          all of it, some five minutes
-    make bench BENCH='--quick'          a look, under a minute; numbers of few samples
+    make bench                          all of it, some seven minutes
+    make bench BENCH='--quick'          a look, under two minutes; numbers of few samples
     make bench BENCH='stop file'        only the rows whose name contains one of these words
 
 The peer is `perf record -g` with the same fixed period on the same running program, then `perf script --no-inline` (we
 do not look up inlined functions either); for the bytes and the time of whole stacks it is `perf record --call-graph
-dwarf,65528`, which copies stacks and unwinds them in perf script. Numbers are medians over rounds; in each round ours and the peer's run one
-after the other, and the ratio is the median of the rounds' ratios. A goal that is missed is marked, nothing more: the exit
-status is 0.
+dwarf,65528`, which copies stacks and unwinds them in perf script. Numbers are medians over rounds; in each round ours
+and the peer's run one after the other, and the ratio is the median of the rounds' ratios. A goal that is missed is
+marked, nothing more; what could not be measured has a row that says why, and the exit status is 1.
 
-work.c is what gets profiled, micro.c runs parts of geckobpf on their own, bpf_stats.c switches the kernel's accounting of BPF
-programs on for one command.
+work.c is what gets profiled, micro.c and compress.c run parts of geckobpf on their own, bpf_stats.c switches the kernel's
+accounting of BPF programs on for one command. storage.py has the rows of the profile buffer, workloads.py what is
+recorded.
 """
 
 import argparse
-import collections
 import contextlib
 import datetime
 import glob
@@ -34,6 +34,7 @@ import time
 
 sys.dont_write_bytecode = True
 
+import storage  # noqa: E402
 from profilers import (  # noqa: E402
     PATIENCE_S,
     Geckobpf,
@@ -44,58 +45,13 @@ from profilers import (  # noqa: E402
     cpu_ns,
     read_until,
 )
+from table import FailedRow, Row, print_table  # noqa: E402
+from workloads import write_big_source, write_heavy_source  # noqa: E402
 
 MAX_RATE_FILE = "/proc/sys/kernel/perf_event_max_sample_rate"
 # run, burn and start_thread are on the stack as well: 25 frames.
 DEPTH = "22"
 MILLION = 1_000_000
-
-
-# ---- the table -------------------------------------------------------------------------------------------------------
-class Row:
-    """`ours` and `peer` are lists of the rounds' numbers; `peer` may be empty. `aim`: what the goal is about."""
-
-    def __init__(self, name, ours, peer=(), goal=None, aim="at most", digits=1, note=""):
-        self.name, self.ours, self.peer, self.goal, self.digits, self.note = name, ours, peer, goal, digits, note
-        self.aim = aim  # "at most", "at least", or "ratio", which is to be at most the goal
-
-    def number(self, value):
-        return "-" if value is None else f"{value:,.{self.digits}f}".replace(",", " ")
-
-    def ratio(self):
-        pairs = [(a, b) for a, b in zip(self.ours, self.peer) if a >= 0 and b > 0]
-        return statistics.median(a / b for a, b in pairs) if pairs else None
-
-    def verdict(self):
-        measured = self.ratio() if self.aim == "ratio" else statistics.median(self.ours)
-        if self.goal is None or measured is None:
-            return ""
-        return "ok" if (measured >= self.goal if self.aim == "at least" else measured <= self.goal) else "MISSED"
-
-    def goal_cell(self):
-        if self.goal is None:
-            return "-"
-        if self.aim == "ratio":
-            return f"ratio <= {self.goal}"
-        return (">= " if self.aim == "at least" else "<= ") + self.number(self.goal)
-
-    def cells(self):
-        ratio = self.ratio()
-        ratio = "-" if ratio is None else f"{ratio:.4f}" if 0 < ratio < 0.05 else f"{ratio:.2f}"
-        ours = self.number(statistics.median(self.ours))
-        peer = self.number(statistics.median(self.peer) if self.peer else None)
-        return [self.name, self.goal_cell(), ours, peer, ratio, self.verdict(), self.note]
-
-
-def print_table(rows):
-    lines = [["what", "goal", "ours", "perf", "ratio", "", ""]] + [row.cells() for row in rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(7)]
-    for index, line in enumerate(lines):
-        cells = [line[0].ljust(widths[0])]
-        cells += [line[column].rjust(widths[column]) for column in range(1, 5)]
-        print("  ".join([*cells, line[5].ljust(widths[5]), line[6]]).rstrip())
-        if index == 0:
-            print("-" * (sum(widths[:6]) + 10))
 
 
 # ---- what is measured ------------------------------------------------------------------------------------------------
@@ -105,7 +61,7 @@ class Bench:
         self.rounds = arguments.rounds or (1 if self.quick else 3)
         self.geckobpf = os.path.join(self.build, "geckobpf")
         self.directory = tempfile.mkdtemp(prefix="geckobpf-bench-")
-        self.running, self.rows = [], []
+        self.running, self.streams = [], {}
 
     def helper(self, name):
         return os.path.join(self.build, "tests", "bench", name)
@@ -118,15 +74,20 @@ class Bench:
         read_until(process.popen.stdout, "ready")
         return process
 
-    def micro(self, *arguments):
-        """The medians of what micro.c printed."""
-        found = collections.defaultdict(list)
+    def numbers(self, program, *arguments):
+        """What it printed, "name number" each: {name: [the rounds' numbers]}."""
+        found = {}
         for _ in range(self.rounds):
-            result = subprocess.run([self.helper("micro"), *map(str, arguments)], stdout=subprocess.DEVNULL,
-                                    stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=True)
+            result = subprocess.run([self.helper(program), *map(str, arguments)], stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False)
+            if result.returncode:
+                raise RuntimeError(f"{program} {arguments[0]} exits {result.returncode}: {result.stderr}")
             for name, value in re.findall(r"^(\w+) ([\d.-]+)$", result.stderr, re.MULTILINE):
-                found[name].append(float(value))
+                found.setdefault(name, []).append(float(value))
         return found
+
+    def micro(self, *arguments):
+        return self.numbers("micro", *arguments)
 
     def profilers(self, pids, rate):
         """Ours and the peer, one after the other, each to be stopped by who asked."""
@@ -206,8 +167,8 @@ def measure_bytes(bench):
         ours, perf = bench.pair([target.pid], 4000, 1 if bench.quick else 3)
         target.close()
         yield Row(f"buffer bytes per sample, {what}", [ours.log()["buffer_bytes_used"] / ours.samples],
-                  [perf.size() / perf.samples], goal=200, note=f"{ours.samples} samples, file of both by the sample: "
-                  f"{ours.size() / ours.samples:.1f} and {perf.size() / perf.samples:.1f}")
+                  [perf.size() / perf.samples], goal=200, note=f"{ours.samples} samples, before compression; file of both "
+                  f"by the sample: {ours.size() / ours.samples:.1f} and {perf.size() / perf.samples:.1f}")
 
 
 def measure_lost(bench):
@@ -227,16 +188,6 @@ def measure_lost(bench):
     yield Row(f"samples lost at 10 kHz on 2 CPUs in {seconds} s", [ours.lost for ours, _ in made],
               [perf.lost for _, perf in made], goal=0, digits=0, note=f"of {made[0][0].samples}")
     yield Row("samples for the target's CPU time at 10 kHz, %", [ours for ours, _ in shares], [perf for _, perf in shares])
-
-
-def write_big_source(path):
-    """Something for a compiler to do for a second or two."""
-    with open(path, "w", encoding="ascii") as file:
-        for number in range(300):
-            file.write(f"int f{number}(int *a, int n) {{ int s = {number}; for (int i = 0; i < n; i++) {{ "
-                       f"if (a[i] % {number + 2} == 0) s += a[i] * {number}; else s ^= a[(i * {number + 3}) % n]; "
-                       f"switch (s & 7) {{ case 1: s += i; break; case 3: s -= a[0]; break; case 5: s *= 3; }} }} "
-                       f"return s{f' + f{number - 1}(a, n)' if number else ''}; }}\n")
 
 
 def start_compiler(bench):
@@ -346,31 +297,6 @@ def measure_hot(bench):
     return frame, statistics.median(rest)
 
 
-def write_heavy_source(path):
-    """Some seconds of work for a C++ compiler, whose stacks are deep."""
-    with open(path, "w", encoding="ascii") as file:
-        for header in ("algorithm", "functional", "iostream", "map", "regex", "string", "unordered_map", "vector"):
-            file.write(f"#include <{header}>\n")
-        file.write("""
-int main(int argc, char **argv)
-{
-    std::regex expression("a+(b|c)*d");
-    std::wregex wide(L"x");
-    std::map<std::string, std::vector<int>> places;
-    std::unordered_map<std::string, std::function<int(int)>> adders;
-    for (int i = 0; i < argc; i++) {
-        if (std::regex_match(argv[i], expression))
-            places[argv[i]].push_back(i);
-        adders[argv[i]] = [i](int x) { return x + i; };
-    }
-    for (auto &place : places) {
-        std::sort(place.second.begin(), place.second.end());
-        std::cout << place.first << adders[place.first](1);
-    }
-}
-""")
-
-
 def complete_percent(ends):
     """Of the stacks that there were: a thread that exits has none any more."""
     return 100 * ends["complete"] / sum(count for end, count in ends.items() if not end.startswith("none"))
@@ -437,6 +363,13 @@ MEASUREMENTS = (
      "target"),
     (measure_tables, "unwind: make the table of a large library tables MB per 100 MB of ELF"),
     (measure_put, "put of a sample"),
+    (storage.measure_put60, "put of a 60-byte entry"),
+    (storage.measure_compiler_samples, "buffer: bytes per sample, C++ compiler, compressed samples that 8 MiB hold, C++ "
+     "compilers, times raw records"),
+    (storage.measure_redis_samples, "buffer: bytes per sample, redis, busy, compressed samples that 8 MiB hold, redis, "
+     "busy, times raw records reading back, million entries/s"),
+    (storage.measure_default_load, "buffer: bytes per sample, redis, default load, compressed"),
+    (storage.measure_drain_and_compression, "buffer: drain and compression at 1 kHz on 2 compilers"),
     (measure_write, "write 1 M samples as plain JSON .json.gz"),
     (measure_symbols, "symbols: read a large library look up an address kernel's"),
 )
@@ -478,11 +411,16 @@ def run(bench):
             continue
         print(f"bench: {measure.__name__.removeprefix('measure_')}", file=sys.stderr, flush=True)
         try:
-            rows += [row for row in measure(bench) if is_wanted(bench.names, row.name)]
-        except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+            for row in measure(bench):
+                rows += [row] if is_wanted(bench.names, row.name) else []
+        except (RuntimeError, OSError, LookupError, subprocess.SubprocessError) as error:
             print(f"bench: {words}: {error}", file=sys.stderr)
+            rows.append(FailedRow(measure.__name__.removeprefix("measure_"), repr(error)))
     print_table(rows)
-    print(f"\n{time.monotonic() - begin:.0f} s; goals missed: {sum(row.verdict() == 'MISSED' for row in rows)}")
+    verdicts = [row.verdict() for row in rows]
+    print(f"\n{time.monotonic() - begin:.0f} s; goals missed: {verdicts.count('MISSED')}; "
+          f"not measured: {verdicts.count('FAILED')}")
+    return "FAILED" not in verdicts
 
 
 @contextlib.contextmanager
@@ -505,7 +443,7 @@ def same_sample_rate():
 def main():
     parser = argparse.ArgumentParser(description="What a recording costs: goal, ours, peer, ratio.")
     parser.add_argument("--build", default="build", help="where make put the programs")
-    parser.add_argument("--quick", action="store_true", help="less than a minute; rough")
+    parser.add_argument("--quick", action="store_true", help="less than two minutes; rough")
     parser.add_argument("--rounds", type=int, help="how often each thing is measured (default 3)")
     parser.add_argument("names", nargs="*", help="only rows whose name contains one of these")
     arguments = parser.parse_args()
@@ -518,9 +456,10 @@ def main():
     try:
         with same_sample_rate():
             print_head(bench)
-            run(bench)
+            is_whole = run(bench)
     finally:
         bench.close()
+    sys.exit(0 if is_whole else 1)
 
 
 if __name__ == "__main__":

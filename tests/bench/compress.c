@@ -5,7 +5,7 @@
  *
  *   RECORDS: struct gb_record, struct gb_record, ... each as long as its `size` says (geckobpf --dump-records)
  *
- * Prints "name number" lines on stderr. Chunks that are full only: those that are being filled are not like most.
+ * Prints "name number" lines on stderr. The last chunk of a process counts as far as it was filled.
  */
 #include "base/clock.h"
 #include "base/fd.h"
@@ -100,6 +100,18 @@ static int apply_file(struct replay *replay, const char *path)
 	err = apply_stream(replay, stream, length);
 	free(stream);
 	return err;
+}
+
+static void finish_chunks(struct replay *replay)
+{
+	size_t i;
+
+	for (i = 0; i < processes_count(replay->processes); i++) {
+		const struct process *process = processes_at(replay->processes, i);
+
+		if (process->buffer)
+			profile_buffer_finish(process->buffer);
+	}
 }
 
 struct sums {
@@ -218,8 +230,10 @@ int main(int argc, char **argv)
 	err = open_replay(&replay);
 	if (!err)
 		err = apply_file(&replay, argv[1]);
-	if (!err)
+	if (!err) {
+		finish_chunks(&replay);
 		err = compress_chunks(profile_memory_controller(replay.memory));
+	}
 	close_replay(&replay);
 	if (err)
 		log_error("%s: %s", argv[1], strerror(-err));

@@ -4,6 +4,7 @@
  *
  *   micro put PATHS COUNT               samples into a profile buffer; PATHS 0: all stacks differ
  *   micro buffer DUMP                   a stream of records (--dump-records) into profile buffers, and back
+ *   micro hold same|new MIB DUMP        how many of its samples a limit of MIB holds: hold.h
  *   micro put60 COUNT                   entries of 60 bytes into a chunked buffer, for the time one put takes
  *   micro write LIBRARY COUNT FILE      a recording of COUNT samples becomes a file (or "-"); frames lie in LIBRARY
  *   micro symbols LIBRARY COUNT         its symbols are read, COUNT addresses looked up
@@ -38,6 +39,7 @@
 #include <unistd.h>
 
 #include "geckobpf_abi.h"
+#include "hold.h"
 #include "measure.h"
 #include "put60.h"
 #include "stream.h"
@@ -516,6 +518,8 @@ static int run(int argc, char **argv)
 		return run_put(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
 	if (!strcmp(what, "buffer") && argc == 3)
 		return run_buffer(argv[2]);
+	if (!strcmp(what, "hold") && argc == 5)
+		return run_hold(argv[2], strtoul(argv[3], NULL, 10), argv[4]);
 	if (!strcmp(what, "put60") && argc == 3)
 		return run_put60(strtoul(argv[2], NULL, 10));
 	if (!strcmp(what, "write") && argc == 5)

@@ -115,10 +115,10 @@ class Profiler:
 class Geckobpf(Profiler):
     facts = None
 
-    def __init__(self, bench, pids, rate, suffix=".json.gz"):
-        self.path = os.path.join(bench.directory, "ours" + suffix)
+    def __init__(self, bench, pids, rate, options=()):
+        self.path = os.path.join(bench.directory, "ours.json.gz")
         self.process = Process([bench.helper("bpf_stats"), bench.geckobpf, "-v", "--rate", str(rate), "--pid",
-                                ",".join(map(str, pids)), "--output", self.path], stderr=subprocess.PIPE)
+                                ",".join(map(str, pids)), "--output", self.path, *options], stderr=subprocess.PIPE)
         bench.running.append(self.process)
         self.said = read_until(self.process.popen.stderr, r"\d Hz.*\n")
         self.start_s = time.monotonic() - self.process.started

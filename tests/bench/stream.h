@@ -46,15 +46,15 @@ static void close_stream(struct stream *stream)
 	stream->memory = NULL;
 }
 
-static int open_stream(struct stream *stream)
+static int open_stream(struct stream *stream, uint64_t max_bytes)
 {
 	int err = processes_open(&stream->processes);
 
 	if (!err)
 		err = objects_open(&stream->objects, 0);
 	if (!err)
-		err = profile_memory_open(&stream->memory, &(struct profile_memory_config){
-								   .max_bytes = BUFFER_BYTES});
+		err = profile_memory_open(&stream->memory,
+					  &(struct profile_memory_config){.max_bytes = max_bytes});
 	if (!err)
 		err = records_open(&stream->records,
 				   &(struct records_config){
@@ -67,25 +67,50 @@ static int open_stream(struct stream *stream)
 	return err;
 }
 
-/* Samples alone: they name their threads, and what else there is does not come into the buffer. */
-static int apply_samples(struct stream *stream, const char *bytes, size_t left)
+/* What is left of a stream; records in it are not aligned, but in memory they are. */
+struct stream_cursor {
+	const char *bytes;
+	size_t left;
+	_Alignas(struct gb_sample) char record[1 << 20];
+};
+
+/*
+ * The next sample: samples alone, since they name their threads, and what else there is does not come into the buffer.
+ * Its size, 0 at the end, or -EBADMSG.
+ */
+static int next_sample(struct stream_cursor *cursor)
 {
-	static _Alignas(struct gb_sample) char record[1 << 20];
 	struct gb_record header;
 
-	stream->record_bytes = 0;
-	for (; left >= sizeof(header); bytes += header.size, left -= header.size) {
-		memcpy(&header, bytes, sizeof(header));
-		if (header.size < sizeof(header) || header.size > left ||
-		    header.size > sizeof(record))
+	while (cursor->left) {
+		if (cursor->left < sizeof(header))
 			return -EBADMSG;
-		if (header.kind != GB_RECORD_SAMPLE)
-			continue;
-		memcpy(record, bytes, header.size);
-		records_apply(stream->records, record, header.size);
-		stream->record_bytes += header.size;
+		memcpy(&header, cursor->bytes, sizeof(header));
+		if (header.size < sizeof(header) || header.size > cursor->left ||
+		    header.size > sizeof(cursor->record))
+			return -EBADMSG;
+		memcpy(cursor->record, cursor->bytes, header.size);
+		cursor->bytes += header.size;
+		cursor->left -= header.size;
+		if (header.kind == GB_RECORD_SAMPLE && header.size >= sizeof(struct gb_sample))
+			return (int)header.size;
 	}
-	return left ? -EBADMSG : 0;
+	return 0;
+}
+
+static int apply_samples(struct stream *stream, const char *bytes, size_t left)
+{
+	static struct stream_cursor cursor;
+	int size;
+
+	cursor.bytes = bytes;
+	cursor.left = left;
+	stream->record_bytes = 0;
+	while ((size = next_sample(&cursor)) > 0) {
+		records_apply(stream->records, cursor.record, (size_t)size);
+		stream->record_bytes += (uint64_t)size;
+	}
+	return size;
 }
 
 static int ignore_restart(void *context)
@@ -140,7 +165,7 @@ static int read_back(struct stream *stream)
 static int run_round(struct stream *stream, size_t round, const char *bytes, size_t size)
 {
 	uint64_t begin_ns;
-	int err = open_stream(stream), n;
+	int err = open_stream(stream, BUFFER_BYTES), n;
 
 	stream->samples = 0;
 	for (n = 0; n < 2 && !err; n++) {
