@@ -64,7 +64,7 @@ ORACLE_BIN := $(BUILD)/tests/oracle/unwind_oracle
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build-fuzz/%)
 
-.PHONY: all install run demo check unit selftest golden oracle e2e fuzz vm bench lint format clean help targets
+.PHONY: all install run demo check unit selftest golden oracle e2e fuzz vm bench soak lint format clean help targets
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -79,6 +79,7 @@ help:
 	@echo 'make vm         the same binary on every kernel from 5.10 on, in QEMU (VM="6.1 6.12": some rows)'
 	@echo 'make oracle     compare the unwind tables of all ELF files of this system with libdw'
 	@echo 'make bench      the benchmark table (root)'
+	@echo 'make soak       ten minutes of the flight recorder on a busy machine (root; SOAK="--minutes 60")'
 	@echo 'make run ARGS="--pid 42"           build and run'
 	@echo 'make lint | format | clean'
 
@@ -238,6 +239,9 @@ demo:
 
 bench: $(BIN) targets $(BENCH_BIN) $(BPF_TEST_BIN)
 	$(Q)$(PYTHON) tests/bench/bench.py --build $(BUILD) $(BENCH)
+
+soak: $(BIN) targets
+	$(Q)$(PYTHON) tests/soak/soak.py --build $(BUILD) $(SOAK)
 
 lint:
 	$(Q)ci/lint.sh
