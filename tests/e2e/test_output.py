@@ -294,6 +294,11 @@ def test_command_output_is_its_own(test):
     expect("err\n" in recording.stderr, "stderr of COMMAND is missing")
 
 
+def without_libc_signals(text):
+    """Signals 32 and 33 are libc's own, for threads: who starts one no longer ignores them, and nobody can ask for that."""
+    return re.sub(r"(?<=:\t)[0-9a-f]{16}", lambda mask: f"{int(mask.group(), 16) & ~(3 << 31):016x}", text)
+
+
 def test_command_environment(test):
     """COMMAND gets what it would get without geckobpf: descriptors, signals, directory, variables."""
     script = "pwd; echo $MARK; ls /proc/self/fd | wc -l; grep -E 'Sig(Blk|Ign)' /proc/self/status"
@@ -302,7 +307,7 @@ def test_command_environment(test):
     alone.wait()
     recording = test.record("--", "sh", "-c", script, env=env, cwd=test.directory)
     recording.finish()
-    expect_equal(recording.stdout, alone.stdout, "what COMMAND sees")
+    expect_equal(without_libc_signals(recording.stdout), without_libc_signals(alone.stdout), "what COMMAND sees")
 
 
 def test_sudo(test):
