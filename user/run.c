@@ -223,6 +223,8 @@ int session_run(struct session *session)
 		}
 	}
 	log_status_clear();
+	/* Asked for together with the end. */
+	follow_capture(session);
 	if (err)
 		log_error("recording: stopped early: %s", strerror(-err));
 	return err;

@@ -531,6 +531,7 @@ int session_save(struct session *session)
 
 	if (err)
 		return err;
+	snapshot_finish(session->snapshot);
 	/* Not at the same time: each takes a CPU. */
 	snapshot_close(session->snapshot);
 	session->snapshot = NULL;

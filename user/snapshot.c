@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A sample of another CPU may be stamped and not yet in its ring. */
@@ -142,4 +143,14 @@ void snapshot_poll(struct snapshot *snapshot)
 	else
 		snapshot->child = child;
 	snapshot->until_ns = 0;
+}
+
+void snapshot_finish(struct snapshot *snapshot)
+{
+	const struct timespec settle = {.tv_nsec = SETTLE_NS};
+
+	if (!snapshot->until_ns)
+		return;
+	nanosleep(&settle, NULL);
+	snapshot_poll(snapshot);
 }

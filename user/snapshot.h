@@ -27,6 +27,9 @@ int snapshot_request(struct snapshot *snapshot);
 /* Forks when everything up to the requested time has been drained; to be called after each drain. */
 void snapshot_poll(struct snapshot *snapshot);
 
+/* As snapshot_poll(), but waits until it is time: everything has been drained, and nothing more will come. */
+void snapshot_finish(struct snapshot *snapshot);
+
 /* Takes note of the child's end, if it has ended. */
 void snapshot_reap(struct snapshot *snapshot);
 

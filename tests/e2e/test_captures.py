@@ -68,6 +68,21 @@ def test_capture_of_command_and_exit(test):
     check_seam(Profile(path), profile)
 
 
+def test_capture_and_stop_at_once(test):
+    """Neither signal makes the other one forgotten."""
+    target = test.start_target("hot")
+    recording = test.record_running("--pid", target.pid)
+    pause_s(0.3)
+    kill(recording.pid, signal.SIGSTOP)
+    recording.signal(signal.SIGUSR2)
+    recording.signal(signal.SIGINT)
+    kill(recording.pid, signal.SIGCONT)
+    profile = recording.finish()
+    path = recording.path.replace(".json", "-1.json")
+    expect(os.path.exists(path), f"there is no {path}: {recording.stderr}")
+    check_seam(Profile(path), profile)
+
+
 def test_capture_killed(test):
     """What kills the process that writes a capture does not touch the recording."""
     target = test.start_target("hot")
