@@ -46,7 +46,7 @@ static void build(struct go_code *go, uint32_t middle)
 	struct rule_set rules;
 
 	go_code_rewind(go, middle & 1);
-	if (rule_set_open(&rules) || row_builder_open(&builder, PAGES, RULE_FRAME_POINTER))
+	if (rule_set_open(&rules) || row_builder_open(&builder, PAGES, 0, RULE_FRAME_POINTER))
 		abort();
 	if (middle <= go->start || middle >= go->end)
 		middle = go->end;
