@@ -104,6 +104,10 @@ def test_overwrites(test):
     expect(said, f"the summary does not tell what was overwritten: {recording.stderr}")
     expect_equal(int(said.group(2)), log["samples_overwritten"], "samples overwritten, in the summary")
     expect(abs(float(said.group(1)) * 1e3 - profile.duration_ms) < 100, "the summary tells another duration")
+    by_pid = {int(pid): facts["samples_overwritten"] for process in profile.raw["processes"]
+              for pid, facts in process.get("profilingLog", {}).items()}
+    expect_equal(sum(by_pid.values()), log["samples_overwritten"], f"samples overwritten of all processes, {by_pid}")
+    expect_equal(sorted(by_pid), sorted(late), "the processes of which samples were overwritten")
     by_process = [int(pid) for pid in re.findall(r"\d+ of them of \S+ \(pid (\d+)\)", recording.stderr)]
     expect(by_process and set(by_process) <= set(late), f"overwritten by process: {by_process}")
     check_range(profile, late)

@@ -350,6 +350,30 @@ static int write_threads(struct process_writer *writer)
 	return err;
 }
 
+/* What is not in the profile since it was overwritten, if anything was. */
+static void write_log(const struct process_writer *writer)
+{
+	const struct process *process = writer->process;
+	struct json *json = writer->pass->json;
+	struct profile_buffer_state state;
+	char pid[32];
+
+	if (!process->buffer)
+		return;
+	state = profile_buffer_get_state(process->buffer);
+	if (!state.cleared)
+		return;
+	snprintf(pid, sizeof(pid), process->life ? "%u.%u" : "%u", process->tgid, process->life);
+	json_key(json, "profilingLog");
+	json_object_begin(json);
+	json_key(json, pid);
+	json_object_begin(json);
+	json_key_u64(json, "samples_recorded", state.pushed);
+	json_key_u64(json, "samples_overwritten", state.cleared);
+	json_object_end(json);
+	json_object_end(json);
+}
+
 /* ---- the process ------------------------------------------------------------------------ */
 
 /* All that has a size worth mentioning. */
@@ -381,6 +405,7 @@ static int write_entry(struct process_writer *writer)
 		err = write_threads(writer);
 	json_array_end(json);
 	meta_write_pauses(json, writer->pass->input->facts);
+	write_log(writer);
 	json_key_literal(json, "processes", "[]");
 	json_object_end(json);
 	writer->pass->summary.processes++;
