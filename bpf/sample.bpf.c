@@ -65,8 +65,7 @@ static __always_inline void capture_user(void *ctx, bool is_user, struct sample_
 		sample->user_count = unwind(buffer, regs, key);
 		sample->user_end = buffer->unwind.end;
 	}
-	if ((sample->user_end == GB_STACK_NO_PROCESS ||
-	     sample->user_end == GB_STACK_READ_FAILED) &&
+	if ((sample->user_end == GB_STACK_NO_PROCESS || sample->user_end == GB_STACK_READ_FAILED) &&
 	    is_in_exec(task)) {
 		/* the old image is gone, the new one has not run */
 		sample->user_end = GB_STACK_NO_MEMORY;

@@ -148,7 +148,8 @@ struct gb_page {
 enum gb_mapping_flag {
 	GB_MAPPING_NO_TABLE = 1, /* only frame pointers: JIT code, Go, no memory for the table */
 	GB_MAPPING_TRACKS_RBX = 2, /* the file's rules say where RBX is */
-	GB_MAPPING_NO_ROOM = 4, /* with NO_TABLE: there is unwind information, but no memory for it */
+	GB_MAPPING_NO_ROOM =
+		4, /* with NO_TABLE: there is unwind information, but no memory for it */
 };
 
 /* Code of a process: one file's, or anonymous. */

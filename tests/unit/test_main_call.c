@@ -30,7 +30,8 @@ static void test_found(void **state)
 
 static void test_register_with_prefix(void **state)
 {
-	static const uint8_t code[] = {0x90, 0x41, 0xff, 0xd4, 0x89, 0xc7, 0xe8, 1, 2, 3, 4, 0xcc, 0xcc};
+	static const uint8_t code[] = {0x90, 0x41, 0xff, 0xd4, 0x89, 0xc7, 0xe8,
+				       1,    2,    3,    4,    0xcc, 0xcc};
 	size_t at = 0, length = 0;
 
 	assert_true(machine_find_main_call(code, sizeof(code), &at, &length));
@@ -52,8 +53,10 @@ static void test_cut(void **state)
 /* A function that returns, and a direct call. */
 static void test_others(void **state)
 {
-	static const uint8_t goes_on[] = {0xff, 0xd3, 0x89, 0xc7, 0xe8, 1, 2, 3, 4, 0x48, 0x83, 0xc4, 0x08};
-	static const uint8_t direct[] = {0xe8, 1, 2, 3, 4, 0x89, 0xc7, 0xe8, 1, 2, 3, 4, 0x90, 0x90};
+	static const uint8_t goes_on[] = {0xff, 0xd3, 0x89, 0xc7, 0xe8, 1,   2,
+					  3,    4,    0x48, 0x83, 0xc4, 0x08};
+	static const uint8_t direct[] = {0xe8, 1, 2, 3, 4, 0x89, 0xc7,
+					 0xe8, 1, 2, 3, 4, 0x90, 0x90};
 	size_t at, length;
 
 	assert_false(machine_find_main_call(goes_on, sizeof(goes_on), &at, &length));

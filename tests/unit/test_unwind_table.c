@@ -294,8 +294,8 @@ static void test_signal_frames_among_small_functions(void **state)
 	image_free(&image);
 	assert_sound(table);
 	for (i = 0; i < 6; i++) {
-		assert_cfa(table, places[i] - 1,
-			   returns[i] ? GB_CFA_SIGNAL : GB_CFA_FRAME_POINTER, 0);
+		assert_cfa(table, places[i] - 1, returns[i] ? GB_CFA_SIGNAL : GB_CFA_FRAME_POINTER,
+			   0);
 		assert_cfa(table, places[i], returns[i] ? GB_CFA_SIGNAL : GB_CFA_RSP,
 			   returns[i] ? 0 : 16);
 	}

@@ -53,7 +53,8 @@ LINK static uint64_t chain_three(uint64_t x, int depth, uint64_t end_ns)
 
 LINK static uint64_t chain_two(uint64_t x, int depth, uint64_t end_ns)
 {
-	volatile char room[x % 64 + 16]; /* makes RBP the frame's base, whatever the compiler was told */
+	volatile char
+		room[x % 64 + 16]; /* makes RBP the frame's base, whatever the compiler was told */
 
 	room[0] = 1;
 	x = chain_three(x + (uint64_t)room[0], depth, end_ns);

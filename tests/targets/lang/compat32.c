@@ -5,7 +5,10 @@ static int system_call(int number, int a, const void *b, int c)
 {
 	int result;
 
-	__asm__ volatile("int $0x80" : "=a"(result) : "0"(number), "b"(a), "c"(b), "d"(c) : "memory");
+	__asm__ volatile("int $0x80"
+			 : "=a"(result)
+			 : "0"(number), "b"(a), "c"(b), "d"(c)
+			 : "memory");
 	return result;
 }
 

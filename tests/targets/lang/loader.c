@@ -30,7 +30,8 @@ static hot_function *load(const char *path, const char *name, void **library)
 	return hot;
 }
 
-__attribute__((noinline)) static uint64_t run_both(hot_function *left, hot_function *right, uint64_t x)
+__attribute__((noinline)) static uint64_t run_both(hot_function *left, hot_function *right,
+						   uint64_t x)
 {
 	uint64_t end_ns = now_ns() + ROUND_NS;
 
