@@ -24,7 +24,6 @@
 #include <string.h>
 
 #define BUFFER_BYTES (1ULL << 30)
-#define CHUNK_MAX_BYTES (256 * 1024)
 #define REPEATS 11
 
 /* What a stream of records becomes. */

@@ -17,6 +17,7 @@
 #include "base/log.h"
 
 #include "alloc.h"
+#include "terminal.h"
 
 #define CLEAR "\r\033[K"
 
@@ -88,40 +89,6 @@ static void test_levels(void **state)
 			    "geckobpf: e1\ngeckobpf: warning: w2\ngeckobpf: i3\n          m4\n"
 			    "geckobpf: d5\n");
 	assert_int_equal(log_get_level(), LOG_DEBUG);
-}
-
-static void open_terminal(int *ours, int *theirs)
-{
-	struct termios mode;
-
-	*ours = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-	assert_true(*ours >= 0);
-	assert_int_equal(grantpt(*ours), 0);
-	assert_int_equal(unlockpt(*ours), 0);
-	*theirs = open(ptsname(*ours), O_RDWR | O_NOCTTY | O_CLOEXEC);
-	assert_true(*theirs >= 0);
-	assert_int_equal(tcgetattr(*theirs, &mode), 0);
-	cfmakeraw(&mode);
-	assert_int_equal(tcsetattr(*theirs, TCSANOW, &mode), 0);
-}
-
-/* Reads from a terminal until `want` has come; what it writes is not there at once. */
-static void assert_terminal_says(int fd, const char *want)
-{
-	size_t length = strlen(want), used = 0;
-	char text[512];
-
-	while (used < length) {
-		struct pollfd ready = {.fd = fd, .events = POLLIN};
-		ssize_t got;
-
-		assert_int_equal(poll(&ready, 1, 5000), 1);
-		got = read(fd, text + used, sizeof(text) - 1 - used);
-		assert_true(got > 0);
-		used += (size_t)got;
-	}
-	text[used] = '\0';
-	assert_string_equal(text, want);
 }
 
 static void test_status_line(void **state)

@@ -19,6 +19,7 @@
 #include "base/progress.h"
 
 #include "alloc.h"
+#include "terminal.h"
 
 #define CLEAR "\r\033[K"
 #define LINE(part, task, left) "{\"progress\":" part ",\"task\":\"" task "\",\"eta_s\":" left "}\n"
@@ -379,40 +380,6 @@ static void test_not_a_terminal(void **state)
 }
 
 /* ---- a terminal --------------------------------------------------------------------------- */
-
-static void open_terminal(int *ours, int *theirs)
-{
-	struct termios mode;
-
-	*ours = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-	assert_true(*ours >= 0);
-	assert_int_equal(grantpt(*ours), 0);
-	assert_int_equal(unlockpt(*ours), 0);
-	*theirs = open(ptsname(*ours), O_RDWR | O_NOCTTY | O_CLOEXEC);
-	assert_true(*theirs >= 0);
-	assert_int_equal(tcgetattr(*theirs, &mode), 0);
-	cfmakeraw(&mode);
-	assert_int_equal(tcsetattr(*theirs, TCSANOW, &mode), 0);
-}
-
-/* Reads from a terminal until as much as `want` has come; what it writes is not there at once. */
-static void assert_terminal_says(int fd, const char *want)
-{
-	size_t length = strlen(want), used = 0;
-	char text[1024];
-
-	while (used < length) {
-		struct pollfd ready = {.fd = fd, .events = POLLIN};
-		ssize_t got;
-
-		assert_int_equal(poll(&ready, 1, 5000), 1);
-		got = read(fd, text + used, sizeof(text) - 1 - used);
-		assert_true(got > 0);
-		used += (size_t)got;
-	}
-	text[used] = '\0';
-	assert_string_equal(text, want);
-}
 
 static void on_terminal(void)
 {

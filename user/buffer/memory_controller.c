@@ -19,7 +19,6 @@
 #define CHUNK_FIRST_BYTES (4U * 1024)
 #define CHUNK_FIRST_MAX_BYTES (64U * 1024)
 #define FIRST_OF_FAIR 64
-#define CHUNK_MAX_BYTES (256U * 1024)
 #define CHUNK_LEAST_BYTES 64U
 /* Of the limit, each process's chunk is at most this part; never less than a quarter. */
 #define CHUNKS_IN_LIMIT 16

@@ -26,10 +26,13 @@ struct chunk_expander;
 struct chunk_manager;
 struct memory_controller;
 
+#define CHUNK_MAX_BYTES (256U * 1024)
+
 struct memory_controller_config {
 	uint64_t max_bytes;
 	uint32_t chunk_first_bytes; /* of each process; 0: 4 to 64 KiB, as there is room */
-	uint32_t chunk_max_bytes; /* no chunk is larger, however large the limit; 0: 256 KiB */
+	uint32_t
+		chunk_max_bytes; /* no chunk is larger, however large the limit; 0: CHUNK_MAX_BYTES */
 	const struct chunk_expander *expander; /* borrowed; what reads the compressor's work */
 };
 

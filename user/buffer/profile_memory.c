@@ -10,7 +10,6 @@
 #include "buffer/chunk_manager.h"
 #include "buffer/entry_cache.h"
 
-#define CHUNK_MAX_BYTES (256U * 1024)
 /* The cache is at most that part of the limit, since it comes on top of it. */
 #define CACHE_OF_LIMIT 8
 #define CACHE_LEAST_BYTES (256U * 1024)
@@ -66,7 +65,6 @@ static int open_all(struct profile_memory *memory, const struct profile_memory_c
 		err = memory_controller_open(&memory->controller,
 					     &(struct memory_controller_config){
 						     .max_bytes = config->max_bytes,
-						     .chunk_max_bytes = CHUNK_MAX_BYTES,
 						     .expander = &memory->expander,
 					     });
 	if (!err && config->compresses)
