@@ -198,6 +198,11 @@ static void apply_pending(struct drain *drain, uint64_t before_ns)
 	}
 	drain->pending.count -= i;
 	memmove(items, items + i, drain->pending.count * sizeof(*items));
+}
+
+/* Even if there is no news: what was waiting for its time, such as the mappings of who ended, may be due. */
+static void publish_news(struct drain *drain)
+{
 	if (drain->publisher && publisher_flush(drain->publisher))
 		drain->lost_to_memory++;
 }
@@ -209,6 +214,7 @@ static int run(struct drain *drain, uint64_t before_ns)
 	taken = ring_buffer__consume(drain->control);
 	sideband_read(drain->sideband, on_event, drain);
 	apply_pending(drain, before_ns);
+	publish_news(drain);
 	if (taken >= 0)
 		taken = ring_buffer__consume(drain->samples);
 	if (taken < 0)
@@ -240,8 +246,7 @@ int drain_list_tasks(struct drain *drain)
 {
 	int err = kernel_side_list_tasks(drain->kernel, take_task, drain);
 
-	if (drain->publisher && publisher_flush(drain->publisher))
-		drain->lost_to_memory++;
+	publish_news(drain);
 	return err;
 }
 
