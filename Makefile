@@ -189,7 +189,7 @@ selftest: $(BPF_TEST_BIN)
 tsan:
 	$(Q)$(MAKE) --no-print-directory SAN=thread tsan-run
 .PHONY: tsan tsan-run
-tsan-run: $(addprefix $(BUILD)/tests/unit/,test_compile_pool test_compressor test_memory_threads)
+tsan-run: $(addprefix $(BUILD)/tests/unit/,test_compile_pool test_compressor test_memory_threads test_packer)
 	$(Q)setarch -R ci/run-unit.sh $^
 
 golden: $(BIN) $(GOLDEN_BIN)

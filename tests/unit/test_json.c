@@ -40,7 +40,7 @@ static int write_to_sheet(void *context, const void *data, size_t size)
 
 static struct json *open_json(void)
 {
-	const struct json_sink sink = {write_to_sheet, &sheet};
+	const struct json_sink sink = {.write = write_to_sheet, .context = &sheet};
 	struct json *json;
 
 	memset(&sheet, 0, sizeof(sheet));
@@ -305,7 +305,7 @@ static void errors_stick(void **state)
 
 static int open_and_close(void *context)
 {
-	const struct json_sink sink = {write_to_sheet, &sheet};
+	const struct json_sink sink = {.write = write_to_sheet, .context = &sheet};
 	struct json *json = NULL;
 	int err = json_open(&json, &sink);
 

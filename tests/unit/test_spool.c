@@ -60,7 +60,7 @@ static int append(struct spool *spool, unsigned int number, size_t size)
 static int read_back(struct spool *spool, unsigned int number)
 {
 	struct reader reader = {.spool = number};
-	const struct json_sink sink = {check_bytes, &reader};
+	const struct json_sink sink = {.write = check_bytes, .context = &reader};
 	struct json *json;
 	int err = json_open(&json, &sink);
 
@@ -95,7 +95,7 @@ static int write_and_read(size_t bound_bytes, unsigned int rounds, uint64_t *spi
 	struct spool *spools[SPOOLS] = {NULL};
 	struct spool_pool *pool = NULL;
 	unsigned int i;
-	int err = spool_pool_open(&pool, bound_bytes);
+	int err = spool_pool_open(&pool, bound_bytes, NULL);
 
 	for (i = 0; i < SPOOLS && !err; i++)
 		err = spool_open(&spools[i], pool);
@@ -149,7 +149,7 @@ static void pool_is_used_again(void **state)
 	struct spool *spool;
 	unsigned int round, i;
 
-	assert_int_equal(spool_pool_open(&pool, 4096), 0);
+	assert_int_equal(spool_pool_open(&pool, 4096, NULL), 0);
 	for (round = 0; round < 3; round++) {
 		assert_int_equal(spool_open(&spool, pool), 0);
 		for (i = 0; i < 1000; i++)
@@ -166,7 +166,7 @@ static void too_much_at_once(void **state)
 	struct spool_pool *pool;
 	struct spool *spool;
 
-	assert_int_equal(spool_pool_open(&pool, 0), 0);
+	assert_int_equal(spool_pool_open(&pool, 0, NULL), 0);
 	assert_int_equal(spool_open(&spool, pool), 0);
 	assert_non_null(spool_room(spool, 1024));
 	spool_advance(spool, 1024);
@@ -205,7 +205,7 @@ static void file_has_no_name(void **state)
 
 	assert_non_null(mkdtemp(directory));
 	setenv("TMPDIR", directory, 1);
-	assert_int_equal(spool_pool_open(&pool, 1024), 0);
+	assert_int_equal(spool_pool_open(&pool, 1024, NULL), 0);
 	assert_int_equal(spool_open(&spool, pool), 0);
 	for (i = 0; i < 1000; i++)
 		assert_int_equal(append(spool, 0, 50), 0);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "gecko/number.h"
+#include "gecko/packer.h"
 
 #define JSON_BUFFER_BYTES (64 * 1024)
 
@@ -306,6 +307,14 @@ void json_none(struct json *json)
 void json_raw(struct json *json, const void *data, size_t size)
 {
 	put_bytes(json, data, size);
+}
+
+void json_piece(struct json *json, const struct piece *piece)
+{
+	if (!piece->is_packed)
+		json_raw(json, piece->bytes, piece->size);
+	else if (!json_flush(json))
+		json->error = json->sink.splice(json->sink.context, piece);
 }
 
 /* ---- members of objects --------------------------------------------------------- */

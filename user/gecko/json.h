@@ -13,13 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the text goes. `write` takes all of it or returns -errno. */
+struct json;
+struct piece;
+
+/* Where the text goes. Each takes all of it or returns -errno. */
 struct json_sink {
 	int (*write)(void *context, const void *data, size_t size);
 	void *context;
+	int (*splice)(void *context, const struct piece *piece); /* if pieces can be packed */
 };
-
-struct json;
 
 /* 0 or -ENOMEM. */
 int json_open(struct json **out, const struct json_sink *sink);
@@ -55,6 +57,8 @@ void json_literal(struct json *json, const char *text);
 
 /* Bytes that go out as they are, in place of items of an array that has just begun. */
 void json_raw(struct json *json, const void *data, size_t size);
+/* The same, of a piece that may be packed. */
+void json_piece(struct json *json, const struct piece *piece);
 
 /* A key and its value. */
 void json_key_string(struct json *json, const char *key, const char *text);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct output;
+struct piece;
 
 struct output_options {
 	/* Asked before every write to the file; true: stop, with -EINTR. NULL: never. */
@@ -26,6 +27,11 @@ struct output_options {
 int output_open(struct output **out, const char *path, const struct output_options *options);
 
 int output_write(struct output *output, const void *data, size_t size);
+
+/* Whether packed pieces may be part of it: it is a .json.gz. */
+bool output_splices(const struct output *output);
+/* A packed piece becomes part of the gzip member; -EINVAL: not of this output. */
+int output_splice(struct output *output, const struct piece *piece);
 
 /* Finishes the compression, flushes, renames. 0 or the error that stuck; the temporary is then gone. */
 int output_commit(struct output *output);

@@ -25,8 +25,8 @@
 #include "gecko/thread_stream.h"
 #include "target/process.h"
 
-/* Of PROCESS_UNITS; what is left goes to writing, which compresses. */
-#define READING_UNITS 33
+/* Of PROCESS_UNITS; what is left goes to writing; most is compressed by then. */
+#define READING_UNITS 75
 
 struct writer_thread {
 	const struct thread *thread; /* NULL: no thread has this number */
@@ -174,12 +174,13 @@ static int read_buffer(struct process_writer *writer, struct progress *progress)
 static int count_self(struct process_writer *writer, const struct thread_stream *stream,
 		      size_t stack)
 {
-	uint64_t location = stream->frames.keys[(uint32_t)stream->stacks.keys[stack]];
-	uint32_t text = frames_location(writer->frames, (uint32_t)location)->text;
+	uint32_t location = (uint32_t)stream->stack_keys.keys[stack];
+	uint32_t text = frames_location(writer->frames, location)->text;
 	size_t length;
 	const char *name = frames_text(writer->frames, text, &length);
 
-	return tally_add(writer->pass->tally, name, length, stream->self_samples.items[stack]);
+	return tally_add(writer->pass->tally, name, length,
+			 stream->stacks.items[stack].self_samples);
 }
 
 static int count_thread(struct process_writer *writer, const struct thread_stream *stream)
@@ -188,8 +189,8 @@ static int count_thread(struct process_writer *writer, const struct thread_strea
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < stream->self_samples.count && !err; i++)
-		if (stream->self_samples.items[i])
+	for (i = 0; i < stream->stacks.count && !err; i++)
+		if (stream->stacks.items[i].self_samples)
 			err = count_self(writer, stream, i);
 	summary->samples += stream->sample_count;
 	summary->threads += stream->sample_count > 0;

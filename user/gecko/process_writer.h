@@ -14,6 +14,7 @@
 struct json;
 struct libs;
 struct output;
+struct packer;
 struct process;
 struct progress;
 struct spool_pool;
@@ -27,6 +28,7 @@ struct profile_pass {
 	const struct profile_input *input;
 	struct json *json;
 	struct libs *libs;
+	struct packer *packer; /* NULL: the output wants plain text */
 	struct spool_pool *pool;
 	struct tally *tally;
 	struct output *output;

@@ -19,6 +19,7 @@
 #include "gecko/libs.h"
 #include "gecko/meta.h"
 #include "gecko/output.h"
+#include "gecko/packer.h"
 #include "gecko/process_writer.h"
 #include "gecko/spool.h"
 #include "gecko/tally.h"
@@ -29,17 +30,32 @@
 	"{\"schema\":{\"id\":0,\"filename\":1,\"startLine\":2,\"startColumn\":3,"                  \
 	"\"sourceMapURL\":4},\"data\":[]}"
 
+static void leave_compressing(struct profile_pass *pass, const char *before, size_t size)
+{
+	if (before)
+		stages_enter(pass->input->stages, before);
+	else
+		stages_end(pass->input->stages);
+	progress_add(pass->writing, size);
+}
+
 static int write_to_output(void *context, const void *data, size_t size)
 {
 	struct profile_pass *pass = context;
 	const char *before = stages_enter(pass->input->stages, "compressing");
 	int err = output_write(pass->output, data, size);
 
-	if (before)
-		stages_enter(pass->input->stages, before);
-	else
-		stages_end(pass->input->stages);
-	progress_add(pass->writing, size);
+	leave_compressing(pass, before, size);
+	return err;
+}
+
+static int splice_to_output(void *context, const struct piece *piece)
+{
+	struct profile_pass *pass = context;
+	const char *before = stages_enter(pass->input->stages, "compressing");
+	int err = output_splice(pass->output, piece);
+
+	leave_compressing(pass, before, piece->plain_size);
 	return err;
 }
 
@@ -48,13 +64,14 @@ static void close_pass(struct profile_pass *pass)
 	json_close(pass->json);
 	libs_close(pass->libs);
 	spool_pool_close(pass->pool);
+	packer_close(pass->packer);
 	tally_close(pass->tally);
 }
 
 static int open_pass(struct profile_pass *pass, const struct profile_input *input,
 		     struct output *output)
 {
-	const struct json_sink sink = {write_to_output, pass};
+	const struct json_sink sink = {write_to_output, pass, splice_to_output};
 	int err;
 
 	memset(pass, 0, sizeof(*pass));
@@ -63,8 +80,10 @@ static int open_pass(struct profile_pass *pass, const struct profile_input *inpu
 	err = json_open(&pass->json, &sink);
 	if (!err)
 		err = libs_open(&pass->libs, input->symbolizer);
+	if (!err && output_splices(output))
+		err = packer_open(&pass->packer);
 	if (!err)
-		err = spool_pool_open(&pass->pool, 0);
+		err = spool_pool_open(&pass->pool, 0, pass->packer);
 	if (!err)
 		err = tally_open(&pass->tally);
 	return err;

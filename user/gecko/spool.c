@@ -13,24 +13,27 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/fd.h"
 #include "gecko/json.h"
+#include "gecko/packer.h"
 
 #define CHUNK_MIN_BYTES 1024
-#define CHUNK_MAX_BYTES (64 * 1024)
+#define CHUNK_MAX_BYTES PACKER_PIECE_BYTES
 
 struct spool_chunk {
+	struct packer_job job; /* the first member: what the packer gives back is this */
 	struct spool_chunk *next;
-	uint32_t used, capacity;
-	char bytes[];
+	uint32_t capacity; /* of job.piece.bytes */
 };
 
 /* A piece that lies in the file. */
 struct spool_segment {
-	uint64_t offset, length;
+	uint64_t offset;
+	struct piece piece; /* bytes: NULL */
 };
 
 struct spool_segments {
@@ -48,19 +51,21 @@ struct spool {
 
 struct spool_pool {
 	struct spool *spools;
+	struct packer *packer;
 	size_t bound_bytes, memory_bytes; /* capacities of all chunks */
 	int fd; /* the temporary file, -1 until it is needed */
 	int error;
 	uint64_t file_end, spilled;
 };
 
-int spool_pool_open(struct spool_pool **out, size_t bound_bytes)
+int spool_pool_open(struct spool_pool **out, size_t bound_bytes, struct packer *packer)
 {
 	struct spool_pool *pool = calloc(1, sizeof(*pool));
 
 	if (!pool)
 		return -ENOMEM;
 	pool->bound_bytes = bound_bytes ? bound_bytes : SPOOL_MEMORY_BYTES;
+	pool->packer = packer;
 	pool->fd = -1;
 	*out = pool;
 	return 0;
@@ -94,6 +99,45 @@ int spool_open(struct spool **out, struct spool_pool *pool)
 	return 0;
 }
 
+/* ---- packing ------------------------------------------------------------------- */
+
+/* A packed piece moves to memory of its size; cutting it off would leave holes between such pieces that hold no chunk. */
+static void take_back(struct spool_pool *pool, struct packer_job *job)
+{
+	struct spool_chunk *chunk = (struct spool_chunk *)job;
+	struct piece *piece = &job->piece;
+	char *bytes = piece->is_packed ? malloc(piece->size) : NULL;
+
+	if (!bytes)
+		return;
+	memcpy(bytes, piece->bytes, piece->size);
+	free(piece->bytes);
+	piece->bytes = bytes;
+	pool->memory_bytes -= chunk->capacity - piece->size;
+	chunk->capacity = piece->size;
+}
+
+/* Full: nothing is put into it any more. */
+static void pack(struct spool_pool *pool, struct spool_chunk *chunk)
+{
+	struct packer_job *job;
+
+	if (!pool->packer || chunk->capacity < CHUNK_MAX_BYTES)
+		return;
+	packer_give(pool->packer, &chunk->job);
+	while ((job = packer_take(pool->packer)))
+		take_back(pool, job);
+}
+
+/* All chunks are the pool's own. */
+static void settle(struct spool_pool *pool)
+{
+	struct packer_job *job;
+
+	while (pool->packer && (job = packer_wait(pool->packer)))
+		take_back(pool, job);
+}
+
 static void drop_chunks(struct spool *spool)
 {
 	struct spool_chunk *chunk, *next;
@@ -101,6 +145,7 @@ static void drop_chunks(struct spool *spool)
 	for (chunk = spool->first; chunk; chunk = next) {
 		next = chunk->next;
 		spool->pool->memory_bytes -= chunk->capacity;
+		free(chunk->job.piece.bytes);
 		free(chunk);
 	}
 	spool->first = NULL;
@@ -126,6 +171,7 @@ void spool_close(struct spool *spool)
 	if (!spool)
 		return;
 	pool = spool->pool;
+	settle(pool);
 	drop_chunks(spool);
 	free(spool->segments.items);
 	if (spool->next)
@@ -165,25 +211,34 @@ static int open_file(struct spool_pool *pool)
 	return 0;
 }
 
-static int spill_one(struct spool *spool)
+static int spill_piece(struct spool *spool, const struct piece *piece)
 {
 	struct spool_pool *pool = spool->pool;
-	struct spool_segment segment = {.offset = pool->file_end};
-	const struct spool_chunk *chunk;
+	struct spool_segment segment = {.offset = pool->file_end, .piece = *piece};
 	int err = ARRAY_ROOM(&spool->segments);
 
-	for (chunk = spool->first; chunk && !err; chunk = chunk->next) {
-		err = fd_write_all(pool->fd, chunk->bytes, chunk->used);
-		segment.length += chunk->used;
-	}
+	if (!err)
+		err = fd_write_all(pool->fd, piece->bytes, piece->size);
 	if (err)
 		return err;
-	drop_chunks(spool);
-	if (segment.length)
-		spool->segments.items[spool->segments.count++] = segment;
-	pool->file_end += segment.length;
-	pool->spilled += segment.length;
+	segment.piece.bytes = NULL;
+	spool->segments.items[spool->segments.count++] = segment;
+	pool->file_end += piece->size;
+	pool->spilled += piece->size;
 	return 0;
+}
+
+static int spill_one(struct spool *spool)
+{
+	const struct spool_chunk *chunk;
+	int err = 0;
+
+	for (chunk = spool->first; chunk && !err; chunk = chunk->next)
+		if (chunk->job.piece.size)
+			err = spill_piece(spool, &chunk->job.piece);
+	if (!err)
+		drop_chunks(spool);
+	return err;
 }
 
 static int spill_all(struct spool_pool *pool)
@@ -191,6 +246,7 @@ static int spill_all(struct spool_pool *pool)
 	struct spool *spool;
 	int err = open_file(pool);
 
+	settle(pool);
 	for (spool = pool->spools; spool && !err; spool = spool->next) {
 		if (spool->first)
 			err = spill_one(spool);
@@ -207,6 +263,20 @@ static size_t next_capacity(const struct spool *spool)
 	return capacity > CHUNK_MAX_BYTES ? CHUNK_MAX_BYTES : capacity;
 }
 
+static struct spool_chunk *make_chunk(size_t capacity)
+{
+	struct spool_chunk *chunk = calloc(1, sizeof(*chunk));
+
+	if (!chunk)
+		return NULL;
+	chunk->capacity = (uint32_t)capacity;
+	chunk->job.piece.bytes = malloc(capacity);
+	if (chunk->job.piece.bytes)
+		return chunk;
+	free(chunk);
+	return NULL;
+}
+
 static int add_chunk(struct spool *spool)
 {
 	struct spool_pool *pool = spool->pool;
@@ -214,18 +284,17 @@ static int add_chunk(struct spool *spool)
 	struct spool_chunk *chunk;
 	int err;
 
+	if (spool->last)
+		pack(pool, spool->last);
 	if (pool->memory_bytes && pool->memory_bytes + capacity > pool->bound_bytes) {
 		err = spill_all(pool);
 		if (err)
 			return err;
 		capacity = next_capacity(spool);
 	}
-	chunk = malloc(sizeof(*chunk) + capacity);
+	chunk = make_chunk(capacity);
 	if (!chunk)
 		return -ENOMEM;
-	chunk->next = NULL;
-	chunk->used = 0;
-	chunk->capacity = (uint32_t)capacity;
 	if (spool->last)
 		spool->last->next = chunk;
 	else
@@ -235,22 +304,25 @@ static int add_chunk(struct spool *spool)
 	return 0;
 }
 
+static size_t room_left(const struct spool *spool)
+{
+	return spool->last ? spool->last->capacity - spool->last->job.piece.size : 0;
+}
+
 char *spool_room(struct spool *spool, size_t size)
 {
 	struct spool_pool *pool = spool->pool;
 
-	if (!spool->last || spool->last->capacity - spool->last->used < size) {
-		if (!pool->error)
-			pool->error = size > CHUNK_MIN_BYTES ? -E2BIG : add_chunk(spool);
-	}
+	if (room_left(spool) < size && !pool->error)
+		pool->error = size > CHUNK_MIN_BYTES ? -E2BIG : add_chunk(spool);
 	if (pool->error)
 		return NULL;
-	return spool->last->bytes + spool->last->used;
+	return spool->last->job.piece.bytes + spool->last->job.piece.size;
 }
 
 void spool_advance(struct spool *spool, size_t size)
 {
-	spool->last->used += (uint32_t)size;
+	spool->last->job.piece.size += (uint32_t)size;
 	spool->bytes += size;
 }
 
@@ -269,20 +341,14 @@ uint64_t spool_bytes(const struct spool *spool)
 static int splice_segment(const struct spool *spool, const struct spool_segment *segment,
 			  char *buffer, struct json *json)
 {
-	uint64_t done = 0;
+	struct piece piece = segment->piece;
+	int err = fd_pread_all(spool->pool->fd, buffer, piece.size, (off_t)segment->offset);
 
-	while (done < segment->length) {
-		uint64_t rest = segment->length - done;
-		size_t size = rest < CHUNK_MAX_BYTES ? (size_t)rest : CHUNK_MAX_BYTES;
-		int err = fd_pread_all(spool->pool->fd, buffer, size,
-				       (off_t)(segment->offset + done));
-
-		if (err)
-			return err;
-		json_raw(json, buffer, size);
-		done += size;
-	}
-	return 0;
+	if (err)
+		return err;
+	piece.bytes = buffer;
+	json_piece(json, &piece);
+	return json_error(json);
 }
 
 static int splice_file(const struct spool *spool, struct json *json)
@@ -302,16 +368,17 @@ static int splice_file(const struct spool *spool, struct json *json)
 	return err;
 }
 
-int spool_splice(const struct spool *spool, struct json *json)
+int spool_splice(struct spool *spool, struct json *json)
 {
 	const struct spool_chunk *chunk;
 	int err = spool->pool->error;
 
+	settle(spool->pool);
 	if (!err)
 		err = splice_file(spool, json);
 	if (err)
 		return err;
 	for (chunk = spool->first; chunk; chunk = chunk->next)
-		json_raw(json, chunk->bytes, chunk->used);
+		json_piece(json, &chunk->job.piece);
 	return json_error(json);
 }

@@ -8,6 +8,8 @@
  *   spool A  [file 0..4k)[file 9k..12k) | chunk chunk    each: its pieces in the file, oldest first,
  *   spool B  [file 4k..9k)              | chunk          then its chunks in memory
  *
+ * With a packer, chunks are packed when they are full, while the next ones are being filled.
+ *
  * Errors stick to the pool: after one, every call on its spools returns it.
  */
 #ifndef GECKOBPF_GECKO_SPOOL_H
@@ -19,14 +21,15 @@
 #define SPOOL_MEMORY_BYTES (32UL << 20)
 
 struct json;
+struct packer;
 struct spool;
 struct spool_pool;
 
 /*
- * `bound_bytes`: how much memory the bytes of all spools may take; 0: SPOOL_MEMORY_BYTES. 0 or
- * -ENOMEM.
+ * `bound_bytes`: how much memory the bytes of all spools may take; 0: SPOOL_MEMORY_BYTES. `packer`: borrowed, and for this pool alone;
+ * NULL: nothing is packed. 0 or -ENOMEM.
  */
-int spool_pool_open(struct spool_pool **out, size_t bound_bytes);
+int spool_pool_open(struct spool_pool **out, size_t bound_bytes, struct packer *packer);
 /* All its spools are closed before. NULL is fine. */
 void spool_pool_close(struct spool_pool *pool);
 /* Bytes that went to the file so far. */
@@ -46,9 +49,10 @@ void spool_advance(struct spool *spool, size_t size);
 /* Why spool_room() returned NULL; 0: it did not. */
 int spool_error(const struct spool *spool);
 
+/* Before they are packed. */
 uint64_t spool_bytes(const struct spool *spool);
 
-/* Sends the whole sequence through json_raw(). 0, -errno of reading the file, or json's error. */
-int spool_splice(const struct spool *spool, struct json *json);
+/* Sends the whole sequence through json_raw() and json_piece(). 0, -errno of reading the file, or json's error. */
+int spool_splice(struct spool *spool, struct json *json);
 
 #endif

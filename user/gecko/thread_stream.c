@@ -103,23 +103,33 @@ int thread_stream_finish(struct thread_stream *stream)
 
 /* ---- stacks -------------------------------------------------------------------------- */
 
-/* The stack of `location` called by `prefix`. */
+static int make_stack(struct thread_stream *stream, uint64_t key, uint32_t *stack)
+{
+	struct thread_stacks *stacks = &stream->stacks;
+	uint32_t frame;
+	int err = unique_add(&stream->frames, (uint32_t)key, &frame);
+
+	if (!err)
+		err = ARRAY_ROOM(stacks);
+	if (!err)
+		err = unique_add(&stream->stack_keys, key, stack);
+	if (!err)
+		stacks->items[stacks->count++] = (struct thread_stack){.frame = frame};
+	return err;
+}
+
+/* The stack of `location` called by `prefix`: most often the one that was made right after that. */
 static int add_stack(struct thread_stream *stream, uint32_t prefix, uint32_t location,
 		     uint32_t *stack)
 {
-	struct stack_counts *counts = &stream->self_samples;
-	uint32_t frame;
-	int err = unique_add(&stream->frames, location, &frame);
+	uint64_t key = (uint64_t)prefix << 32 | location;
+	size_t next = prefix == UNIQUE_NONE ? 0 : (size_t)prefix + 1;
 
-	if (!err)
-		err = ARRAY_ROOM(counts);
-	if (!err)
-		err = unique_add(&stream->stacks, (uint64_t)prefix << 32 | frame, stack);
-	if (err)
-		return err;
-	if (*stack == counts->count)
-		counts->items[counts->count++] = 0;
-	return 0;
+	if (next < stream->stack_keys.count && stream->stack_keys.keys[next] == key) {
+		*stack = (uint32_t)next;
+		return 0;
+	}
+	return unique_find(&stream->stack_keys, key, stack) ? 0 : make_stack(stream, key, stack);
 }
 
 /*
@@ -176,7 +186,7 @@ static int collect_pending(struct thread_stream *stream, uint32_t node, uint32_t
 }
 
 /* The stack of a node that was not met as a leaf so far. */
-static int make_stack(struct thread_stream *stream, uint32_t node, uint32_t *stack)
+static int climb(struct thread_stream *stream, uint32_t node, uint32_t *stack)
 {
 	int err = collect_pending(stream, node, stack);
 
@@ -197,10 +207,10 @@ int thread_stream_sample(struct thread_stream *stream, const struct sample_view 
 	if (sample->stack != STACK_NODE_NONE) {
 		stack = stack_map_get(&stream->map, sample->stack, true);
 		if (stack == STACK_MAP_NONE)
-			err = make_stack(stream, sample->stack, &stack);
+			err = climb(stream, sample->stack, &stack);
 		if (err)
 			return err;
-		stream->self_samples.items[stack]++;
+		stream->stacks.items[stack].self_samples++;
 		stream->sample_count++;
 	}
 	err = put_gap(stream, sample);
@@ -237,9 +247,9 @@ void thread_stream_close(struct thread_stream *stream)
 		return;
 	spool_close(stream->rows);
 	unique_clear(&stream->frames);
-	unique_clear(&stream->stacks);
+	unique_clear(&stream->stack_keys);
 	stack_map_clear(&stream->map);
-	free(stream->self_samples.items);
+	free(stream->stacks.items);
 	free(stream->pending.items);
 	free(stream);
 }

@@ -36,9 +36,13 @@ struct thread_stream_source {
 	bool is_cut; /* start_ns is later than the recording's */
 };
 
-/* Samples whose leaf each stack is. */
-struct stack_counts {
-	uint64_t *items;
+struct thread_stack {
+	uint32_t frame;
+	uint64_t self_samples; /* whose leaf it is */
+};
+
+struct thread_stacks {
+	struct thread_stack *items;
 	size_t count, capacity;
 };
 
@@ -48,8 +52,8 @@ struct thread_stream {
 	const struct thread *thread;
 	struct spool *rows; /* "[...],[...]" */
 	struct unique_table frames; /* keys: locations */
-	struct unique_table stacks; /* keys: prefix << 32 | frame; prefix UNIQUE_NONE: a root */
-	struct stack_counts self_samples; /* by stack */
+	struct unique_table stack_keys; /* prefix << 32 | location; prefix UNIQUE_NONE: a root */
+	struct thread_stacks stacks; /* by the numbers of their keys */
 	struct stack_map map;
 	struct {
 		uint32_t *items; /* nodes on the way to the root, times two, plus one for a leaf */

@@ -73,14 +73,14 @@ static void write_stacks(struct thread_stream *stream, struct json *json)
 
 	table_begin(json, "stackTable", STACKS_SCHEMA);
 	for (i = 0; i < stream->stacks.count; i++) {
-		uint32_t prefix = (uint32_t)(stream->stacks.keys[i] >> 32);
+		uint32_t prefix = (uint32_t)(stream->stack_keys.keys[i] >> 32);
 
 		json_array_begin(json);
 		if (prefix == UNIQUE_NONE)
 			json_none(json);
 		else
 			json_u64(json, prefix);
-		json_u64(json, (uint32_t)stream->stacks.keys[i]);
+		json_u64(json, stream->stacks.items[i].frame);
 		json_array_end(json);
 	}
 	table_end(json);
