@@ -454,30 +454,6 @@ static void eras(void **state)
 	close_room(&room);
 }
 
-static void nodes_are_checked(void **state)
-{
-	const struct frame_node root = {1, STACK_NODE_NONE, false};
-	struct room room;
-	uint32_t epoch;
-
-	assert_int_equal(open_room(&room, false), 0);
-	epoch = frames_epoch(room.frames);
-	assert_true(epoch >= 1);
-	assert_null(frames_node(room.frames, 0));
-	assert_int_equal(frames_add_node(room.frames, 1, &root), -EBADMSG);
-	assert_int_equal(frames_add_node(room.frames, 0, &root), 0);
-	assert_int_equal(frames_add_node(room.frames, 0, &root), -EBADMSG);
-	assert_int_equal(frames_add_node(room.frames, 1, &(struct frame_node){2, 1, false}),
-			 -EBADMSG);
-	assert_int_equal(frames_add_node(room.frames, 1, &(struct frame_node){2, 0, false}), 0);
-	assert_int_equal(frames_node(room.frames, 1)->pc, 2);
-	assert_null(frames_node(room.frames, 2));
-	frames_restart(room.frames);
-	assert_null(frames_node(room.frames, 0));
-	assert_int_equal(frames_epoch(room.frames), epoch + 1);
-	close_room(&room);
-}
-
 static int attempt(void *context)
 {
 	static const uint64_t pcs[] = {LIB_START, ANON_START, 0x1000, 0xffffffff81001000,
@@ -490,9 +466,7 @@ static int attempt(void *context)
 	for (i = 0; i < 5 && !err; i++) {
 		const struct frame_node node = {pcs[i], STACK_NODE_NONE, i == 3};
 
-		err = frames_add_node(room.frames, (uint32_t)i, &node);
-		if (!err)
-			err = frames_locate(room.frames, &node, true, &id);
+		err = frames_locate(room.frames, &node, true, &id);
 	}
 	close_room(&room);
 	return err;
@@ -522,7 +496,6 @@ int main(void)
 		cmocka_unit_test(one_symbol_file_for_an_object),
 		cmocka_unit_test(another_build_at_the_path),
 		cmocka_unit_test(eras),
-		cmocka_unit_test(nodes_are_checked),
 		cmocka_unit_test(failing_allocations),
 	};
 

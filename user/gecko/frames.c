@@ -27,11 +27,6 @@
 
 #include "geckobpf_abi.h"
 
-struct frame_nodes {
-	struct frame_node *items;
-	size_t count, capacity;
-};
-
 struct locations {
 	struct location *items;
 	size_t count, capacity;
@@ -46,7 +41,6 @@ struct address_cache {
 
 struct frames {
 	struct frames_source source;
-	struct frame_nodes nodes;
 	struct intern *texts;
 	struct unique_table keys; /* text and category of each location */
 	struct locations locations;
@@ -66,7 +60,6 @@ int frames_open(struct frames **out, const struct frames_source *source)
 	if (!frames)
 		return -ENOMEM;
 	frames->source = *source;
-	frames->epoch = 1;
 	err = intern_open(&frames->texts);
 	if (err) {
 		frames_close(frames);
@@ -94,37 +87,10 @@ void frames_close(struct frames *frames)
 	if (frames->texts)
 		intern_close(frames->texts);
 	free(frames->locations.items);
-	free(frames->nodes.items);
 	free(frames);
 }
 
-/* ---- nodes and time -------------------------------------------------------------- */
-
-void frames_restart(struct frames *frames)
-{
-	frames->nodes.count = 0;
-	frames->epoch++;
-}
-
-int frames_add_node(struct frames *frames, uint32_t node, const struct frame_node *content)
-{
-	int err;
-
-	if (node != frames->nodes.count || node == STACK_NODE_NONE)
-		return -EBADMSG;
-	if (content->prefix != STACK_NODE_NONE && content->prefix >= node)
-		return -EBADMSG;
-	err = ARRAY_ROOM(&frames->nodes);
-	if (err)
-		return err;
-	frames->nodes.items[frames->nodes.count++] = *content;
-	return 0;
-}
-
-const struct frame_node *frames_node(const struct frames *frames, uint32_t node)
-{
-	return node < frames->nodes.count ? &frames->nodes.items[node] : NULL;
-}
+/* ---- time ----------------------------------------------------------------------------- */
 
 void frames_seek(struct frames *frames, uint64_t time_ns)
 {

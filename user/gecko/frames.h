@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * frames.h - from the nodes of a process's buffer to locations: what a frame is called, and its
- * category.
+ * frames.h - what the nodes of a process's buffer are called, and the category of each: locations.
  *
  *   node (pc, prefix)  ──leaf or caller?──>  address  ──address space, symbols──>  location
  *
@@ -56,19 +55,9 @@ struct location {
 int frames_open(struct frames **out, const struct frames_source *source);
 void frames_close(struct frames *frames);
 
-/* Forgets all nodes. */
-void frames_restart(struct frames *frames);
-/*
- * Adds node number `node`. 0, -ENOMEM, -EBADMSG: not the next number, or its prefix is not before
- * it.
- */
-int frames_add_node(struct frames *frames, uint32_t node, const struct frame_node *content);
-/* NULL: there is no such node. */
-const struct frame_node *frames_node(const struct frames *frames, uint32_t node);
-
 /* Moves to a time: what frames are called may be different from then on. */
 void frames_seek(struct frames *frames, uint64_t time_ns);
-/* Rises whenever what is known of a node number no longer holds. Starts at 1 or more. */
+/* Rises whenever what a node is called may be different from before. */
 uint32_t frames_epoch(const struct frames *frames);
 
 /* The location of a node at the current time. 0 or -ENOMEM. */

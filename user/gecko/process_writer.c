@@ -21,6 +21,7 @@
 #include "gecko/libs.h"
 #include "gecko/meta.h"
 #include "gecko/spool.h"
+#include "gecko/stacks.h"
 #include "gecko/tally.h"
 #include "gecko/thread_stream.h"
 #include "target/process.h"
@@ -37,6 +38,7 @@ struct process_writer {
 	struct profile_pass *pass;
 	struct process *process;
 	struct frames *frames;
+	struct stacks *stacks;
 	struct thread_stream_source source;
 	struct writer_thread *threads; /* by thread number */
 	size_t thread_count;
@@ -53,6 +55,7 @@ static void close_writer(struct process_writer *writer)
 	for (i = 0; writer->threads && i < writer->thread_count; i++)
 		thread_stream_close(writer->threads[i].stream);
 	free(writer->threads);
+	stacks_close(writer->stacks);
 	frames_close(writer->frames);
 }
 
@@ -66,6 +69,7 @@ static int open_writer(struct process_writer *writer, struct profile_pass *pass,
 		.kernel = input->kernel,
 		.addresses = !input->symbolizer,
 	};
+	const struct stacks_limits limits = {0};
 	size_t i;
 	int err;
 
@@ -81,8 +85,11 @@ static int open_writer(struct process_writer *writer, struct profile_pass *pass,
 		writer->threads[process->threads.items[i]->number].thread =
 			process->threads.items[i];
 	err = frames_open(&writer->frames, &source);
+	if (!err)
+		err = stacks_open(&writer->stacks, writer->frames, &limits);
 	writer->source = (struct thread_stream_source){
 		.frames = writer->frames,
+		.stacks = writer->stacks,
 		.pool = pass->pool,
 		.start_ns = input->facts->start_ns,
 		.end_ns = input->facts->end_ns,
@@ -98,7 +105,7 @@ static int on_restart(void *context)
 {
 	struct process_writer *writer = context;
 
-	frames_restart(writer->frames);
+	stacks_restart(writer->stacks);
 	return 0;
 }
 
@@ -107,7 +114,7 @@ static int on_node(void *context, uint32_t number, uint32_t prefix, uint64_t pc,
 	struct process_writer *writer = context;
 	const struct frame_node node = {.pc = pc, .prefix = prefix, .is_kernel = is_kernel};
 
-	return frames_add_node(writer->frames, number, &node);
+	return stacks_add_node(writer->stacks, number, &node);
 }
 
 static int need_stream(struct process_writer *writer, uint32_t number)
@@ -141,7 +148,6 @@ static int on_sample(void *context, const struct sample_view *sample)
 	err = need_stream(writer, sample->thread);
 	if (err)
 		return err;
-	frames_seek(writer->frames, sample->time_ns);
 	writer->sample_count++;
 	if (sample->user_end < GB_STACK_END_COUNT)
 		writer->pass->summary.stack_ends[sample->user_end]++;
@@ -171,31 +177,34 @@ static int read_buffer(struct process_writer *writer, struct progress *progress)
 
 /* ---- counting -------------------------------------------------------------------------- */
 
-static int count_self(struct process_writer *writer, const struct thread_stream *stream,
-		      size_t stack)
+static int count_location(struct process_writer *writer, size_t location, uint64_t samples)
 {
-	uint32_t location = (uint32_t)stream->stack_keys.keys[stack];
-	uint32_t text = frames_location(writer->frames, location)->text;
+	uint32_t text = frames_location(writer->frames, (uint32_t)location)->text;
 	size_t length;
 	const char *name = frames_text(writer->frames, text, &length);
 
-	return tally_add(writer->pass->tally, name, length,
-			 stream->stacks.items[stack].self_samples);
+	return tally_add(writer->pass->tally, name, length, samples);
 }
 
-static int count_thread(struct process_writer *writer, const struct thread_stream *stream)
+static int count_functions(struct process_writer *writer)
 {
-	struct profile_summary *summary = &writer->pass->summary;
-	size_t i;
+	size_t count, i;
+	const uint64_t *samples = stacks_self_samples(writer->stacks, &count);
 	int err = 0;
 
-	for (i = 0; i < stream->stacks.count && !err; i++)
-		if (stream->stacks.items[i].self_samples)
-			err = count_self(writer, stream, i);
+	for (i = 0; i < count && !err; i++)
+		if (samples[i])
+			err = count_location(writer, i, samples[i]);
+	return err;
+}
+
+static void count_thread(struct process_writer *writer, const struct thread_stream *stream)
+{
+	struct profile_summary *summary = &writer->pass->summary;
+
 	summary->samples += stream->sample_count;
 	summary->threads += stream->sample_count > 0;
 	writer->pass->clamped_count += stream->clamped_count;
-	return err;
 }
 
 /* ---- threads --------------------------------------------------------------------------- */
@@ -302,7 +311,8 @@ static int write_thread(struct process_writer *writer, struct thread_stream *str
 	if (!err)
 		err = thread_stream_write(stream, json);
 	json_object_end(json);
-	return err ? err : count_thread(writer, stream);
+	count_thread(writer, stream);
+	return err;
 }
 
 /*
@@ -385,7 +395,8 @@ static uint64_t row_bytes(const struct process_writer *writer)
 
 	for (i = 0; i < writer->thread_count; i++)
 		if (writer->threads[i].stream)
-			bytes += spool_bytes(writer->threads[i].stream->rows);
+			bytes += spool_bytes(writer->threads[i].stream->rows) +
+				 spool_bytes(writer->threads[i].stream->stack_rows);
 	return bytes;
 }
 
@@ -411,6 +422,8 @@ static int write_entry(struct process_writer *writer)
 	json_object_end(json);
 	writer->pass->summary.processes++;
 	writer->pass->summary.unsymbolized += frames_unnamed(writer->frames);
+	if (!err)
+		err = count_functions(writer);
 	return err ? err : json_error(json);
 }
 

@@ -2,9 +2,7 @@
 /*
  * thread_stream.c - see thread_stream.h.
  *
- * Most samples are at a leaf that the thread has met before: one look into the stack map, one
- * row. Otherwise the walk goes up to the first node that has a stack, and comes back down adding
- * stacks, so that parents precede children.
+ * Most samples have a stack that the thread has met before: one look into stacks, one into the thread's numbers, one row.
  */
 #include "gecko/thread_stream.h"
 
@@ -14,12 +12,12 @@
 
 #include "base/array.h"
 #include "buffer/profile_buffer.h"
-#include "gecko/frames.h"
 #include "gecko/number.h"
 #include "gecko/spool.h"
 #include "target/process.h"
 
 #define ROW_MAX_BYTES (NUMBER_MAX_BYTES * 2 + NUMBER_TIME_MAX_BYTES + sizeof(",[,,0,]"))
+#define STACK_ROW_MAX_BYTES (NUMBER_MAX_BYTES * 2 + sizeof(",[,]"))
 
 /* ---- rows ---------------------------------------------------------------------------- */
 
@@ -45,7 +43,7 @@ static int put_row(struct thread_stream *stream, uint32_t stack, uint64_t time_n
 	if (stream->row_count++)
 		*at++ = ',';
 	*at++ = '[';
-	if (stack == UNIQUE_NONE)
+	if (stack == ID_NONE)
 		at = mempcpy(at, "null", 4);
 	else
 		at = number_put_u64(at, stack);
@@ -70,8 +68,7 @@ static int put_baseline(struct thread_stream *stream)
 	/* What it had used when the recording began says nothing of when this profile does. */
 	if (stream->source.is_cut && thread->born_ns < stream->source.start_ns)
 		return 0;
-	return put_row(stream, UNIQUE_NONE, since_start(stream, thread->born_ns),
-		       thread->cpu_first_ns);
+	return put_row(stream, ID_NONE, since_start(stream, thread->born_ns), thread->cpu_first_ns);
 }
 
 static int put_gap(struct thread_stream *stream, const struct sample_view *sample)
@@ -84,7 +81,7 @@ static int put_gap(struct thread_stream *stream, const struct sample_view *sampl
 	if (came_ns < stream->time_ns || came_ns - stream->time_ns <= stream->source.interval_ns)
 		return 0;
 	cpu_ns = sample->cpu_ns > sample->run_ns ? sample->cpu_ns - sample->run_ns : 0;
-	return put_row(stream, UNIQUE_NONE, came_ns, cpu_ns);
+	return put_row(stream, ID_NONE, came_ns, cpu_ns);
 }
 
 int thread_stream_finish(struct thread_stream *stream)
@@ -98,124 +95,101 @@ int thread_stream_finish(struct thread_stream *stream)
 		end_ns = thread->process->died_ns;
 	if (thread->died_ns && thread->died_ns < end_ns)
 		end_ns = thread->died_ns;
-	return put_row(stream, UNIQUE_NONE, since_start(stream, end_ns), thread->cpu_last_ns);
+	return put_row(stream, ID_NONE, since_start(stream, end_ns), thread->cpu_last_ns);
 }
 
 /* ---- stacks -------------------------------------------------------------------------- */
 
-static int make_stack(struct thread_stream *stream, uint64_t key, uint32_t *stack)
+/* A row of the table of stacks. The row of the prefix is number `prefix`; ID_NONE: it is a root. */
+static int put_stack_row(struct thread_stream *stream, uint32_t prefix, uint32_t frame)
 {
-	struct thread_stacks *stacks = &stream->stacks;
-	uint32_t frame;
-	int err = unique_add(&stream->frames, (uint32_t)key, &frame);
+	char *start = spool_room(stream->stack_rows, STACK_ROW_MAX_BYTES), *at = start;
 
+	if (!start)
+		return spool_error(stream->stack_rows);
+	if (stream->stack_count)
+		*at++ = ',';
+	*at++ = '[';
+	if (prefix == ID_NONE)
+		at = mempcpy(at, "null", 4);
+	else
+		at = number_put_u64(at, prefix);
+	*at++ = ',';
+	at = number_put_u64(at, frame);
+	*at++ = ']';
+	spool_advance(stream->stack_rows, (size_t)(at - start));
+	return 0;
+}
+
+/* Adds a stack whose prefix has row *row (ID_NONE: it is a root), and puts its own there. */
+static int add_stack(struct thread_stream *stream, uint32_t stack, uint32_t *row)
+{
+	uint32_t location = stacks_at(stream->source.stacks, stack).location, frame;
+	int err = unique_add(&stream->frames, location, &frame);
+
+	if (!err && stream->stack_count == ID_NONE)
+		err = -E2BIG;
 	if (!err)
-		err = ARRAY_ROOM(stacks);
+		err = put_stack_row(stream, *row, frame);
 	if (!err)
-		err = unique_add(&stream->stack_keys, key, stack);
+		err = stacks_give_id(stream->source.stacks, &stream->stacks, stack,
+				     stream->stack_count);
 	if (!err)
-		stacks->items[stacks->count++] = (struct thread_stack){.frame = frame};
+		*row = stream->stack_count++;
 	return err;
 }
 
-/* The stack of `location` called by `prefix`: most often the one that was made right after that. */
-static int add_stack(struct thread_stream *stream, uint32_t prefix, uint32_t location,
-		     uint32_t *stack)
-{
-	uint64_t key = (uint64_t)prefix << 32 | location;
-	size_t next = prefix == UNIQUE_NONE ? 0 : (size_t)prefix + 1;
-
-	if (next < stream->stack_keys.count && stream->stack_keys.keys[next] == key) {
-		*stack = (uint32_t)next;
-		return 0;
-	}
-	return unique_find(&stream->stack_keys, key, stack) ? 0 : make_stack(stream, key, stack);
-}
-
-/*
- * Adds a node's stack to that of its prefix, which is *stack (UNIQUE_NONE: it is a root), and
- * makes it *stack.
- */
-static int add_node(struct thread_stream *stream, uint32_t number, bool is_leaf, uint32_t *stack)
-{
-	struct frames *frames = stream->source.frames;
-	const struct frame_node *node = frames_node(frames, number);
-	uint32_t location;
-	int err = frames_locate(frames, node, is_leaf, &location);
-
-	if (!err)
-		err = add_stack(stream, *stack, location, stack);
-	return err ? err : stack_map_put(&stream->map, number, is_leaf, *stack);
-}
-
-static int push_pending(struct thread_stream *stream, uint32_t node, bool is_leaf)
+static int push_pending(struct thread_stream *stream, uint32_t stack)
 {
 	int err = ARRAY_ROOM(&stream->pending);
 
 	if (!err)
-		stream->pending.items[stream->pending.count++] = node << 1 | is_leaf;
+		stream->pending.items[stream->pending.count++] = stack;
 	return err;
 }
 
-/*
- * Goes up from a leaf to the first node that has a stack, or past the root. A user frame right
- * below the kernel's is a leaf as well: it was interrupted there.
- */
-static int collect_pending(struct thread_stream *stream, uint32_t node, uint32_t *stack)
+/* The row of a stack that this thread has not met so far: up to the first that it has, and down again. */
+static int make_rows(struct thread_stream *stream, uint32_t stack, uint32_t *row)
 {
-	const struct frames *frames = stream->source.frames;
-	const struct frame_node *at = frames_node(frames, node), *prefix;
-	bool is_leaf = true;
-	int err = at && node < 1U << 31 ? 0 : -EBADMSG;
+	int err = 0;
 
 	stream->pending.count = 0;
-	*stack = UNIQUE_NONE;
-	while (!err) {
-		*stack = stack_map_get(&stream->map, node, is_leaf);
-		if (*stack != UNIQUE_NONE)
+	*row = ID_NONE;
+	while (!err && stack != STACKS_NONE) {
+		*row = id_map_get(&stream->stacks.ids, stack);
+		if (*row != ID_NONE)
 			break;
-		err = push_pending(stream, node, is_leaf);
-		if (at->prefix == STACK_NODE_NONE)
-			break;
-		prefix = frames_node(frames, at->prefix);
-		is_leaf = at->is_kernel && !prefix->is_kernel;
-		node = at->prefix;
-		at = prefix;
+		err = push_pending(stream, stack);
+		stack = stacks_at(stream->source.stacks, stack).prefix;
 	}
+	while (!err && stream->pending.count)
+		err = add_stack(stream, stream->pending.items[--stream->pending.count], row);
 	return err;
 }
 
-/* The stack of a node that was not met as a leaf so far. */
-static int climb(struct thread_stream *stream, uint32_t node, uint32_t *stack)
+static int find_row(struct thread_stream *stream, const struct sample_view *sample, uint32_t *row)
 {
-	int err = collect_pending(stream, node, stack);
+	uint32_t stack;
+	int err = stacks_find(stream->source.stacks, sample->stack, sample->time_ns, &stack);
 
-	while (!err && stream->pending.count) {
-		uint32_t next = stream->pending.items[--stream->pending.count];
-
-		err = add_node(stream, next >> 1, next & 1, stack);
-	}
-	return err;
+	if (err)
+		return err;
+	stream->sample_count++;
+	*row = id_map_get(&stream->stacks.ids, stack);
+	return *row == ID_NONE ? make_rows(stream, stack, row) : 0;
 }
 
 int thread_stream_sample(struct thread_stream *stream, const struct sample_view *sample)
 {
-	uint32_t stack = UNIQUE_NONE;
+	uint32_t row = ID_NONE;
 	int err = 0;
 
-	stream->map.epoch = frames_epoch(stream->source.frames);
-	if (sample->stack != STACK_NODE_NONE) {
-		stack = stack_map_get(&stream->map, sample->stack, true);
-		if (stack == STACK_MAP_NONE)
-			err = climb(stream, sample->stack, &stack);
-		if (err)
-			return err;
-		stream->stacks.items[stack].self_samples++;
-		stream->sample_count++;
-	}
-	err = put_gap(stream, sample);
+	if (sample->stack != STACK_NODE_NONE)
+		err = find_row(stream, sample, &row);
+	if (!err)
+		err = put_gap(stream, sample);
 	return err ? err
-		   : put_row(stream, stack, since_start(stream, sample->time_ns), sample->cpu_ns);
+		   : put_row(stream, row, since_start(stream, sample->time_ns), sample->cpu_ns);
 }
 
 /* ---- opening --------------------------------------------------------------------------- */
@@ -230,7 +204,10 @@ int thread_stream_open(struct thread_stream **out, const struct thread *thread,
 		return -ENOMEM;
 	stream->source = *source;
 	stream->thread = thread;
+	stacks_join(source->stacks, &stream->stacks);
 	err = spool_open(&stream->rows, source->pool);
+	if (!err)
+		err = spool_open(&stream->stack_rows, source->pool);
 	if (!err)
 		err = put_baseline(stream);
 	if (err) {
@@ -246,10 +223,9 @@ void thread_stream_close(struct thread_stream *stream)
 	if (!stream)
 		return;
 	spool_close(stream->rows);
+	spool_close(stream->stack_rows);
+	stacks_leave(&stream->stacks);
 	unique_clear(&stream->frames);
-	unique_clear(&stream->stack_keys);
-	stack_map_clear(&stream->map);
-	free(stream->stacks.items);
 	free(stream->pending.items);
 	free(stream);
 }

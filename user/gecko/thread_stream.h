@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread_stream.h - one thread's samples become rows, while its tables of frames and stacks grow.
+ * thread_stream.h - one thread's samples become rows, and so do the stacks that it meets.
  *
  * A row is [stack,time,0,delta]: time in ms since the recording began, delta the CPU time in ns
  * since the row before. Rows without a stack (null) count in no call tree; they are there so that
@@ -18,10 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gecko/stack_map.h"
+#include "gecko/stacks.h"
 #include "gecko/unique.h"
 
-struct frames;
 struct json;
 struct sample_view;
 struct spool;
@@ -31,32 +30,23 @@ struct thread;
 /* All is borrowed. */
 struct thread_stream_source {
 	struct frames *frames;
+	struct stacks *stacks;
 	struct spool_pool *pool;
 	uint64_t start_ns, end_ns, interval_ns;
 	bool is_cut; /* start_ns is later than the recording's */
-};
-
-struct thread_stack {
-	uint32_t frame;
-	uint64_t self_samples; /* whose leaf it is */
-};
-
-struct thread_stacks {
-	struct thread_stack *items;
-	size_t count, capacity;
 };
 
 /* To be read by who writes the tables. */
 struct thread_stream {
 	struct thread_stream_source source;
 	const struct thread *thread;
-	struct spool *rows; /* "[...],[...]" */
+	struct spool *rows; /* of the table of samples: "[...],[...]" */
+	struct spool *stack_rows; /* the same, of the table of stacks */
+	uint32_t stack_count;
+	struct stacks_user stacks; /* has the rows' numbers by stack */
 	struct unique_table frames; /* keys: locations */
-	struct unique_table stack_keys; /* prefix << 32 | location; prefix UNIQUE_NONE: a root */
-	struct thread_stacks stacks; /* by the numbers of their keys */
-	struct stack_map map;
 	struct {
-		uint32_t *items; /* nodes on the way to the root, times two, plus one for a leaf */
+		uint32_t *items; /* stacks on the way to the root */
 		size_t count, capacity;
 	} pending;
 	uint64_t time_ns, cpu_ns; /* of the last row, time since the recording began */

@@ -33,12 +33,12 @@ static void table_end(struct json *json)
 	json_object_end(json);
 }
 
-static int write_samples(struct thread_stream *stream, struct json *json)
+static int write_rows(struct json *json, const char *name, const char *schema, struct spool *rows)
 {
 	int err;
 
-	table_begin(json, "samples", SAMPLES_SCHEMA);
-	err = spool_splice(stream->rows, json);
+	table_begin(json, name, schema);
+	err = spool_splice(rows, json);
 	table_end(json);
 	return err;
 }
@@ -67,25 +67,6 @@ static int write_frames(struct thread_stream *stream, struct unique_table *strin
 	return err;
 }
 
-static void write_stacks(struct thread_stream *stream, struct json *json)
-{
-	size_t i;
-
-	table_begin(json, "stackTable", STACKS_SCHEMA);
-	for (i = 0; i < stream->stacks.count; i++) {
-		uint32_t prefix = (uint32_t)(stream->stack_keys.keys[i] >> 32);
-
-		json_array_begin(json);
-		if (prefix == UNIQUE_NONE)
-			json_none(json);
-		else
-			json_u64(json, prefix);
-		json_u64(json, stream->stacks.items[i].frame);
-		json_array_end(json);
-	}
-	table_end(json);
-}
-
 static void write_strings(const struct thread_stream *stream, const struct unique_table *strings,
 			  struct json *json)
 {
@@ -105,15 +86,15 @@ static void write_strings(const struct thread_stream *stream, const struct uniqu
 int thread_stream_write(struct thread_stream *stream, struct json *json)
 {
 	struct unique_table strings = {0};
-	int err = write_samples(stream, json);
+	int err = write_rows(json, "samples", SAMPLES_SCHEMA, stream->rows);
 
 	json_key_literal(json, "markers", MARKERS_TABLE);
 	if (!err)
 		err = write_frames(stream, &strings, json);
-	if (!err) {
-		write_stacks(stream, json);
+	if (!err)
+		err = write_rows(json, "stackTable", STACKS_SCHEMA, stream->stack_rows);
+	if (!err)
 		write_strings(stream, &strings, json);
-	}
 	unique_clear(&strings);
 	return err ? err : json_error(json);
 }
