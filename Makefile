@@ -145,6 +145,9 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libapp.a $(BUILD)/libc
 	$(say) LINK $@
 	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
 
+# What it measures ends where a finished profile would be compressed.
+$(BUILD)/tests/bench/capture: LDFLAGS += -Wl,--wrap=output_write
+
 # The unwinder's test of itself is its own subject: no frame pointers, all calls are calls.
 SHAPE_FLAGS = -fomit-frame-pointer
 SHAPE_CFLAGS = -O2 -g -fno-optimize-sibling-calls -fexceptions -fasynchronous-unwind-tables $(SHAPE_FLAGS)

@@ -53,32 +53,10 @@
 
 static const struct memory_controller_config memory_config = {.max_bytes = BUFFER_BYTES};
 
-static uint64_t mix(uint64_t value)
-{
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9U;
-	value = (value ^ value >> 27) * 0x94d049bb133111ebU;
-	return value ^ value >> 31;
-}
-
-/* Not getrusage(), whose peak is that of the process that started us, if it was larger. */
-static double peak_mb(void)
-{
-	FILE *file = fopen("/proc/self/status", "r");
-	unsigned long peak_kb = 0;
-	char line[256];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "VmHWM: %lu kB", &peak_kb) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return (double)peak_kb / 1024;
-}
-
 static void print_usage(uint64_t begin_ns)
 {
 	print("cpu_ms", (double)(cpu_now_ns() - begin_ns) / 1e6);
-	print("peak_mb", peak_mb());
+	print("peak_mb", memory_mb("VmHWM"));
 }
 
 /* ---- samples ------------------------------------------------------------------ */
