@@ -4,7 +4,7 @@
  *
  * Threads are sampled in turns, each once a millisecond and never exactly. Their stacks are 25 frames deep and walk a tree of 4096
  * functions as real ones do: the next stack leaves the one before it near the leaf (at the leaf itself in a third of all cases, one frame
- * above it in a third of the others, and so on) and goes down another way, so it has 4 frames in the mean that the one before it has not.
+ * above it in a third of the others, and so on) and goes down another way, so it has 4 frames in the mean that the one before it has not. A leaf is at one of 8 places of its function.
  *
  *   stacks = 0     every sample goes on with the walk of its thread: no thread has a stack twice
  *   stacks = n     n stacks of one walk; each sample has any of them
@@ -72,7 +72,7 @@ static inline void made_descend(struct made_walk *walk, uint32_t level)
 	}
 	/* The caller returns to behind another of its calls. */
 	for (i = level ? level - 1 : 0; i < MADE_DEPTH; i++) {
-		uint64_t call = i + 1 < MADE_DEPTH ? walk->calls[i + 1] : walk->random;
+		uint64_t call = i + 1 < MADE_DEPTH ? walk->calls[i + 1] : walk->random % 8;
 
 		walk->frames[i] =
 			MADE_BASE + walk->functions[i] * MADE_FUNCTION_BYTES + 4 * (1 + call % 63);
