@@ -3,89 +3,32 @@
  * compress.c - compress RECORDS: how small the chunks of a recording become, and how fast they do and are
  * back.
  *
- *   RECORDS: struct gb_record, struct gb_record, ... each as long as its `size` says (geckobpf --dump-records)
- *
- * Prints "name number" lines on stderr. The last chunk of a process counts as far as it was filled.
+ * RECORDS is a stream of records (record_stream.h). Prints "name number" lines on stderr. The last chunk of a process counts as far as it was filled.
  */
-#include "base/clock.h"
+#include "../record_stream.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "buffer/chunk.h"
 #include "buffer/chunk_codec.h"
-#include "buffer/profile_buffer.h"
-#include "buffer/profile_memory.h"
-#include "capture/records.h"
-#include "target/object.h"
-#include "target/process.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BUFFER_BYTES (1ULL << 30)
+#include "measure.h"
+
 #define REPEATS 11
 
-/* What a stream of records becomes. */
-struct replay {
-	struct processes *processes;
-	struct objects *objects;
-	struct profile_memory *memory;
-	struct records *records;
-};
-
-static int open_replay(struct replay *replay)
+static int apply_stream(struct replay *replay, const char *bytes, size_t left)
 {
-	int err = processes_open(&replay->processes);
+	static struct record_stream stream;
+	int size;
 
-	if (!err)
-		err = objects_open(&replay->objects, 0);
-	if (!err)
-		err = profile_memory_open(&replay->memory, &(struct profile_memory_config){
-								   .max_bytes = BUFFER_BYTES});
-	if (!err)
-		err = records_open(&replay->records,
-				   &(struct records_config){
-					   .processes = replay->processes,
-					   .objects = replay->objects,
-					   .memory = profile_memory_controller(replay->memory),
-					   .cache = profile_memory_cache(replay->memory),
-					   .period_ns = NS_PER_MS,
-					   .all = true});
-	return err;
-}
-
-static void close_replay(struct replay *replay)
-{
-	size_t i;
-
-	records_close(replay->records);
-	for (i = 0; replay->processes && i < processes_count(replay->processes); i++)
-		profile_buffer_close(processes_at(replay->processes, i)->buffer);
-	processes_close(replay->processes);
-	objects_close(replay->objects);
-	profile_memory_close(replay->memory);
-}
-
-/* Records are not aligned in the stream, but in memory they are. */
-static int apply_stream(struct replay *replay, const char *stream, size_t left)
-{
-	struct gb_record header, *record;
-
-	while (left >= sizeof(header)) {
-		memcpy(&header, stream, sizeof(header));
-		if (header.size < sizeof(header) || header.size > left)
-			return -EBADMSG;
-		record = malloc(header.size);
-		if (!record)
-			return -ENOMEM;
-		memcpy(record, stream, header.size);
-		records_apply(replay->records, record, header.size);
-		free(record);
-		stream += header.size;
-		left -= header.size;
-	}
-	return left ? -EBADMSG : 0;
+	record_stream_begin(&stream, bytes, left);
+	while ((size = record_stream_next(&stream)) > 0)
+		records_apply(replay->records, stream.record, (size_t)size);
+	return size;
 }
 
 static int apply_file(struct replay *replay, const char *path)
@@ -101,28 +44,10 @@ static int apply_file(struct replay *replay, const char *path)
 	return err;
 }
 
-static void finish_chunks(struct replay *replay)
-{
-	size_t i;
-
-	for (i = 0; i < processes_count(replay->processes); i++) {
-		const struct process *process = processes_at(replay->processes, i);
-
-		if (process->buffer)
-			profile_buffer_finish(process->buffer);
-	}
-}
-
 struct sums {
 	uint64_t samples, bytes, stored_bytes, compress_ns, expand_ns;
 	uint64_t chunks, kept; /* of these, as they were */
 };
-
-/* CPU time: all of this is one thread that never waits, and the machine may have other things to do. */
-static uint64_t cpu_now_ns(void)
-{
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
 
 static int ascending(const void *left, const void *right)
 {
@@ -179,11 +104,6 @@ static int compress_often(struct chunk_codec *codec, const struct chunk *chunk, 
 	return 0;
 }
 
-static void print(const char *name, double value)
-{
-	fprintf(stderr, "%s %.3f\n", name, value);
-}
-
 static void print_sums(const struct sums *sums)
 {
 	print("chunks", (double)sums->chunks);
@@ -226,14 +146,14 @@ int main(int argc, char **argv)
 		log_error("usage: compress RECORDS");
 		return 2;
 	}
-	err = open_replay(&replay);
+	err = replay_open(&replay, BUFFER_BYTES, NS_PER_MS);
 	if (!err)
 		err = apply_file(&replay, argv[1]);
 	if (!err) {
-		finish_chunks(&replay);
+		replay_finish(&replay, 0);
 		err = compress_chunks(profile_memory_controller(replay.memory));
 	}
-	close_replay(&replay);
+	replay_close(&replay);
 	if (err)
 		log_error("%s: %s", argv[1], strerror(-err));
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;

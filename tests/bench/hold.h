@@ -18,7 +18,7 @@
 #define HOLD_MAX_SAMPLES 100000000
 
 struct hold {
-	struct stream stream;
+	struct replay replay;
 	struct chunk_codec *codec;
 	const char *bytes;
 	size_t size;
@@ -30,14 +30,13 @@ struct hold {
 /* How long the stream is, from its first sample to its last, and one period. */
 static int measure_span(struct hold *hold)
 {
-	static struct stream_cursor cursor;
-	const struct gb_sample *sample = (const void *)cursor.record;
+	static struct record_stream records;
+	const struct gb_sample *sample = (const void *)records.record;
 	uint64_t first_ns = UINT64_MAX, last_ns = 0;
 	int size;
 
-	cursor.bytes = hold->bytes;
-	cursor.left = hold->size;
-	while ((size = next_sample(&cursor)) > 0) {
+	record_stream_begin(&records, hold->bytes, hold->size);
+	while ((size = record_stream_next_sample(&records)) > 0) {
 		uint64_t time_ns = sample->hdr.time_ns;
 
 		first_ns = time_ns < first_ns ? time_ns : first_ns;
@@ -51,7 +50,7 @@ static int measure_span(struct hold *hold)
 
 static int compress_finished(struct hold *hold)
 {
-	struct memory_controller *memory = profile_memory_controller(hold->stream.memory);
+	struct memory_controller *memory = profile_memory_controller(hold->replay.memory);
 	const struct chunk *chunk;
 	struct chunk *twin;
 	void *token;
@@ -69,7 +68,7 @@ static int compress_finished(struct hold *hold)
 /* As between two looks at the ring. */
 static int end_round(struct hold *hold)
 {
-	struct memory_controller *memory = profile_memory_controller(hold->stream.memory);
+	struct memory_controller *memory = profile_memory_controller(hold->replay.memory);
 
 	memory_controller_fulfil(memory);
 	if (!hold->put_until_full && memory_controller_complete_since_ns(memory))
@@ -95,34 +94,21 @@ static void shift_sample(const struct hold *hold, struct gb_sample *sample)
 	}
 }
 
-/* No chunk has the same samples twice, or zstd would see that. */
-static void finish_chunks(struct hold *hold, size_t from)
-{
-	size_t i;
-
-	for (i = from; i < processes_count(hold->stream.processes); i++) {
-		struct process *process = processes_at(hold->stream.processes, i);
-
-		if (process->buffer)
-			profile_buffer_finish(process->buffer);
-	}
-}
-
 static int put_stream(struct hold *hold)
 {
-	static struct stream_cursor cursor;
-	const size_t known = processes_count(hold->stream.processes);
+	static struct record_stream records;
+	const size_t known = processes_count(hold->replay.processes);
 	int size, err = 0;
 
-	cursor.bytes = hold->bytes;
-	cursor.left = hold->size;
-	while (!err && !is_done(hold) && (size = next_sample(&cursor)) > 0) {
-		shift_sample(hold, (void *)cursor.record);
-		records_apply(hold->stream.records, cursor.record, (size_t)size);
+	record_stream_begin(&records, hold->bytes, hold->size);
+	while (!err && !is_done(hold) && (size = record_stream_next_sample(&records)) > 0) {
+		shift_sample(hold, (void *)records.record);
+		records_apply(hold->replay.records, records.record, (size_t)size);
 		if (++hold->put % HOLD_ROUND_SAMPLES == 0)
 			err = end_round(hold);
 	}
-	finish_chunks(hold, hold->anew ? known : 0);
+	/* No chunk has the same samples twice, or zstd would see that. */
+	replay_finish(&hold->replay, hold->anew ? known : 0);
 	hold->shift_ns += hold->span_ns;
 	return err ? err : end_round(hold);
 }
@@ -130,15 +116,16 @@ static int put_stream(struct hold *hold)
 static int print_hold(struct hold *hold, uint64_t max_bytes)
 {
 	struct memory_stats stats =
-		memory_controller_get_stats(profile_memory_controller(hold->stream.memory));
-	int err = read_back(&hold->stream);
+		memory_controller_get_stats(profile_memory_controller(hold->replay.memory));
+	uint64_t entries;
+	int err = read_back(&hold->replay, &entries);
 
 	if (err)
 		return err;
 	if (!hold->put_until_full || stats.unreleased_bytes + stats.released_bytes > max_bytes)
 		return -EOVERFLOW;
-	print("held_samples", (double)hold->stream.entries);
-	print("held_sample_bytes", (double)max_bytes / (double)hold->stream.entries);
+	print("held_samples", (double)entries);
+	print("held_sample_bytes", (double)max_bytes / (double)entries);
 	print("chunks", (double)(stats.made + stats.recycled - stats.destroyed));
 	return 0;
 }
@@ -154,7 +141,7 @@ static inline int run_hold(const char *kind, uint64_t mib, const char *path)
 	hold.bytes = bytes;
 	err = measure_span(&hold);
 	if (!err)
-		err = open_stream(&hold.stream, mib << 20);
+		err = replay_open(&hold.replay, mib << 20, NS_PER_MS);
 	if (!err)
 		err = chunk_codec_open(&hold.codec, HOLD_CHUNK_BYTES, CODEC_WRITE);
 	while (!err && !is_done(&hold))
@@ -162,7 +149,7 @@ static inline int run_hold(const char *kind, uint64_t mib, const char *path)
 	if (!err)
 		err = print_hold(&hold, mib << 20);
 	chunk_codec_close(hold.codec);
-	close_stream(&hold.stream);
+	replay_close(&hold.replay);
 	free(bytes);
 	return err;
 }
