@@ -3,7 +3,8 @@
  * compress.c - compress RECORDS: how small the chunks of a recording become, and how fast they do and are
  * back.
  *
- * RECORDS is a stream of records (record_stream.h). Prints "name number" lines on stderr. The last chunk of a process counts as far as it was filled.
+ * RECORDS is a stream of records (record_stream.h). Prints "name number" lines on stderr. The last chunk of a process
+ * counts as far as it was filled.
  */
 #include "../record_stream.h"
 #include "base/fd.h"
