@@ -201,7 +201,7 @@ golden: $(BIN) $(GOLDEN_BIN)
 oracle: $(ORACLE_BIN)
 	$(Q)$(ORACLE_BIN) $(ORACLE)
 
-e2e: $(BIN) targets
+e2e: $(BIN) targets $(BUILD)/tests/bench/capture
 	$(Q)$(PYTHON) tests/e2e/run.py --build $(BUILD) $(E2E)
 
 # Records are applied without libbpf, so their fuzzer needs no more of capture.

@@ -19,7 +19,7 @@
 
 #include "made.h"
 
-#define SPOTS 97
+#define SPOTS 640
 
 /* ---- where the profile goes -------------------------------------------------------------- */
 
@@ -141,6 +141,21 @@ static void print_spots(const struct made_config *config)
 	}
 }
 
+/* Of entries, before compression. */
+static uint64_t buffer_bytes(const struct made *made)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < processes_count(made->processes); i++) {
+		const struct profile_buffer_state state =
+			profile_buffer_get_state(processes_at(made->processes, i)->buffer);
+
+		bytes += state.range_end - state.range_start;
+	}
+	return bytes;
+}
+
 static int run_raw(const struct made *made, const char *path)
 {
 	struct output *output;
@@ -149,8 +164,10 @@ static int run_raw(const struct made *made, const char *path)
 	if (err)
 		return err;
 	err = write_sections(made, output);
-	if (!err)
+	if (!err) {
 		print("raw_bytes", (double)output_bytes_out(output));
+		print("buffer_bytes", (double)buffer_bytes(made));
+	}
 	output_close(output);
 	if (!err)
 		print_spots(&made->config);

@@ -222,17 +222,17 @@ class PerfDwarf(Profiler):
                                 "dwarf,65528", "-o", self.path, "--", *command], stderr=subprocess.PIPE)
         bench.running.append(self.process)
         self.record_s = wait_for_command(self.process)
-        script_s = self.script_s() or self.script_s()
+        script_s = self.script_s("--no-inline") or self.script_s("--no-inline")
         self.finish_s = self.record_s + script_s if script_s else None
 
-    def script_s(self):
-        """How long perf script takes; None: 6.1 crashes now and then, or it takes too long."""
+    def script_s(self, *options):
+        """How long perf script takes, at most PERF_SCRIPT_LIMIT_S; None: 6.1 crashes now and then."""
         begin = time.monotonic()
-        with contextlib.suppress(subprocess.SubprocessError):
-            subprocess.run(["perf", "script", "--no-inline", "-i", self.path], stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, timeout=PERF_SCRIPT_LIMIT_S, check=True)
-            return time.monotonic() - begin
-        return None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if subprocess.run(["perf", "script", *options, "-i", self.path], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, timeout=PERF_SCRIPT_LIMIT_S, check=False).returncode:
+                return None
+        return time.monotonic() - begin
 
 
 class Perf(Profiler):
