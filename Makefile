@@ -219,9 +219,12 @@ build-fuzz/libfuzz.a: $(FUZZ_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
+# What it writes, it reads.
+build-fuzz/fuzz_archive: FUZZ_LINK = -Wl,--wrap=output_write
+
 build-fuzz/fuzz_%: build-fuzz/tests/fuzz/fuzz_%.o build-fuzz/libfuzz.a
 	$(say) LINK $@
-	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined $^ -o $@ $(filter-out -lbpf,$(LIBS)) -lpthread
+	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined $(FUZZ_LINK) $^ -o $@ $(filter-out -lbpf,$(LIBS)) -lpthread
 
 fuzz: $(FUZZ_BIN)
 	$(Q)ci/run-fuzz.sh $(or $(FUZZ_SECONDS),60) $^

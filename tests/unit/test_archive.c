@@ -391,6 +391,27 @@ static void test_no_head(void **state)
 	close(fd);
 }
 
+/* Samples are taken once in 10 s at least, and not all the time: else it is no head. */
+static void test_no_interval(void **state)
+{
+	static const uint64_t intervals_ns[] = {10000000000, 1, 10000000001, 0};
+	struct archive archive;
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		int fd = make_file();
+
+		made.facts.interval_ns = intervals_ns[i];
+		assert_int_equal(write_recording(&fd), 0);
+		assert_int_equal(archive_read(&archive, fd, NULL), i < 2 ? 0 : -EBADMSG);
+		if (i < 2) {
+			assert_int_equal(archive.facts.interval_ns, intervals_ns[i]);
+			archive_close(&archive);
+		}
+		close(fd);
+	}
+}
+
 /* What is put later comes from where the first part ended: nothing twice, nothing missing. */
 static void test_in_two_parts(void **state)
 {
@@ -452,6 +473,7 @@ int main(void)
 		FRESH(test_every_bit),
 		FRESH(test_sections_without_sense),
 		FRESH(test_no_head),
+		FRESH(test_no_interval),
 		FRESH(test_in_two_parts),
 		cmocka_unit_test(test_no_memory),
 	};

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/pack.h"
 #include "base/progress.h"
@@ -25,6 +26,7 @@
 #include "target/process.h"
 
 #define MAX_ITEMS (1U << 24) /* threads of a process, and the like */
+#define MAX_INTERVAL_NS (10 * NS_PER_SEC) /* longer ones are refused by readers of profiles */
 #define MEMORY_LIMIT (1ULL << 50) /* what is in the file is to be kept whole */
 
 /* Strings and arrays that the facts point to, and files by their number. */
@@ -111,7 +113,7 @@ static void read_head(struct archive *archive, struct unpacker *in)
 	facts->start_real_ns = unpack_number(in, INT64_MAX);
 	facts->start_ns = facts->end_ns = unpack_number(in, INT64_MAX);
 	facts->is_cut = unpack_number(in, 1) != 0;
-	facts->interval_ns = unpack_number(in, INT64_MAX);
+	facts->interval_ns = unpack_number(in, MAX_INTERVAL_NS);
 	facts->buffer_bytes = unpack_number(in, UINT64_MAX);
 	facts->duration_s = (double)unpack_number(in, UINT64_MAX) / 1e6;
 	facts->include_args = (size_t)unpack_number(in, SIZE_MAX);
