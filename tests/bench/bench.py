@@ -7,14 +7,14 @@
     make bench BENCH='stop file'        only the rows whose name contains one of these words
 
 The peer is `perf record -g` with the same fixed period on the same running program, then `perf script --no-inline` (we
-do not look up inlined functions either; one row says what that would take); for the bytes and the time of whole stacks it is `perf record --call-graph
-dwarf,65528`, which copies stacks and unwinds them in perf script. Numbers are medians over rounds; in each round ours
-and the peer's run one after the other, and the ratio is the median of the rounds' ratios. A goal that is missed is
-marked, nothing more; what could not be measured has a row that says why, and the exit status is 1.
+do not look up inlined functions either; one row says what that would take); for the bytes and the time of whole stacks it
+is `perf record --call-graph dwarf,65528`, which copies stacks and unwinds them in perf script. Numbers are medians over
+rounds; in each round ours and the peer's run one after the other, and the ratio is the median of the rounds' ratios. A
+goal that is missed is marked, nothing more; what could not be measured has a row that says why, and the exit status is 1.
 
-work.c is what gets profiled, micro.c, compress.c and capture.c run parts of geckobpf on their own, bpf_stats.c switches the
-kernel's accounting of BPF programs on for one command. storage.py has the rows of the profile buffer, captures.py those of
-what becomes of it, workloads.py what is recorded.
+work.c is what gets profiled, micro.c, compress.c and capture.c run parts of geckobpf on their own, bpf_stats.c switches
+the kernel's accounting of BPF programs on for one command. storage.py has the rows of the profile buffer, captures.py
+those of what becomes of it, workloads.py what is recorded.
 """
 
 import argparse
@@ -379,7 +379,7 @@ MEASUREMENTS = (
     (storage.measure_drain_and_compression, "buffer: drain and compression at 1 kHz on 2 compilers"),
     (captures.measure_rate, "capture: to JSON, million samples/s, repeating stacks new stacks"),
     (captures.measure_file, "capture: 5 M samples of 64 threads, stop to finished .json.gz"),
-    (captures.measure_memory, "capture: extra memory, 1 M and 5 M samples"),
+    (captures.measure_memory, "capture: extra memory, 1 M 5 M samples repeating all stacks new"),
     (captures.measure_tree, "capture: the same document through a tree of jansson's, memory time"),
     (measure_write, "write 1 M samples as plain JSON .json.gz"),
     (measure_symbols, "symbols: read a large library look up an address kernel's"),

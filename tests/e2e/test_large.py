@@ -10,7 +10,7 @@ from harness import PYTHON, expect, expect_equal, read_profile_bytes
 
 SAMPLES, THREADS, PROCESSES, STACKS = 5_000_000, 64, 4, 1000
 EXTRA_MB = 64
-# What a program's memory was at its peak, as who started it is told: the peak of the starter counts as well, so it is a small one.
+# Tells the peak of a program's memory. That of who starts it counts as well, hence something small.
 WITH_PEAK = """
 import resource, subprocess, sys
 status = subprocess.call(sys.argv[1:])

@@ -468,14 +468,10 @@ int main(void)
 {
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		FRESH(test_round_trip),
-		FRESH(test_every_truncation),
-		FRESH(test_every_bit),
-		FRESH(test_sections_without_sense),
-		FRESH(test_no_head),
-		FRESH(test_no_interval),
-		FRESH(test_in_two_parts),
-		cmocka_unit_test(test_no_memory),
+		FRESH(test_round_trip),   FRESH(test_every_truncation),
+		FRESH(test_every_bit),    FRESH(test_sections_without_sense),
+		FRESH(test_no_head),      FRESH(test_no_interval),
+		FRESH(test_in_two_parts), cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
