@@ -48,8 +48,9 @@ def measure_memory(bench):
     path = os.path.join(bench.directory, "memory.json.gz")
     for million, stacks in ((1, STACKS), (5, STACKS), (1, 0)):
         what = "repeating stacks" if stacks else "all stacks new"
-        found = capture(bench, "file", THREADS, stacks, large(bench, million), path)
-        yield Row(f"capture: extra memory, {million} M samples of {THREADS} threads, {what}, MB", found["extra_mb"], goal=64,
+        count = large(bench, million)
+        found = capture(bench, "file", THREADS, stacks, count, path)
+        yield Row(f"capture: extra memory, {count / MILLION:g} M samples of {THREADS} threads, {what}, MB", found["extra_mb"], goal=64,
                   note=f"the recording: {statistics.median(found['recording_mb']):.0f} MB")
 
 
