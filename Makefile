@@ -146,7 +146,7 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libapp.a $(BUILD)/libc
 	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
 
 # What it measures ends where a finished profile would be compressed.
-$(BUILD)/tests/bench/capture: LDFLAGS += -Wl,--wrap=output_write
+$(BUILD)/tests/bench/capture: LDFLAGS += -Wl,--wrap=output_write,--wrap=output_splices
 
 # The unwinder's test of itself is its own subject: no frame pointers, all calls are calls.
 SHAPE_FLAGS = -fomit-frame-pointer
@@ -220,7 +220,7 @@ build-fuzz/libfuzz.a: $(FUZZ_OBJ)
 	$(Q)$(AR) rcs $@ $^
 
 # What it writes, it reads.
-build-fuzz/fuzz_archive: FUZZ_LINK = -Wl,--wrap=output_write
+build-fuzz/fuzz_archive: FUZZ_LINK = -Wl,--wrap=output_write,--wrap=output_splices
 
 build-fuzz/fuzz_%: build-fuzz/tests/fuzz/fuzz_%.o build-fuzz/libfuzz.a
 	$(say) LINK $@

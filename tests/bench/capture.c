@@ -32,6 +32,13 @@ static struct {
 
 int __real_output_write(struct output *output, const void *data, size_t size);
 int __wrap_output_write(struct output *output, const void *data, size_t size);
+bool __real_output_splices(const struct output *output);
+bool __wrap_output_splices(const struct output *output);
+
+bool __wrap_output_splices(const struct output *output)
+{
+	return output && __real_output_splices(output);
+}
 
 int __wrap_output_write(struct output *output, const void *data, size_t size)
 {
