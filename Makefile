@@ -146,6 +146,11 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libapp.a $(BUILD)/libc
 	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
 
 # What it measures ends where a finished profile would be compressed.
+$(BUILD)/tests/bench/libmade.so: tests/bench/made.S
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -nostdlib -Wl,--build-id $< -o $@
+$(BUILD)/tests/bench/capture: | $(BUILD)/tests/bench/libmade.so
 $(BUILD)/tests/bench/capture: LDFLAGS += -Wl,--wrap=output_write,--wrap=output_splices
 
 # The unwinder's test of itself is its own subject: no frame pointers, all calls are calls.

@@ -9,7 +9,7 @@
  *   stacks = 0     every sample goes on with the walk of its thread: no thread has a stack twice
  *   stacks = n     n stacks of one walk; each sample has any of them
  *
- * Frames lie in a file that is not there, so their names are "libmade.so+0x1234".
+ * The functions are those of made.S, a library beside the program.
  */
 #ifndef GECKOBPF_BENCH_MADE_H
 #define GECKOBPF_BENCH_MADE_H
@@ -21,7 +21,10 @@
 #include "target/process.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "geckobpf_abi.h"
 #include "measure.h"
@@ -30,6 +33,7 @@
 #define MADE_FUNCTIONS 4096
 #define MADE_FUNCTION_BYTES 256
 #define MADE_BASE 0x7f0000000000ULL
+#define MADE_OFFSET 0x1000 /* of the library's code in its file */
 #define MADE_TID 100000
 /* After 104 days of uptime: more nanoseconds than a double tells apart. */
 #define MADE_START_NS ((1ULL << 53) + 1)
@@ -161,9 +165,22 @@ static inline int made_put_samples(struct made *made)
 
 /* ---- who is sampled ---------------------------------------------------------------------- */
 
+static inline int made_find_library(char *path, size_t path_bytes)
+{
+	static const char name[] = "libmade.so";
+	ssize_t length = readlink("/proc/self/exe", path, path_bytes);
+	char *slash = length > 0 ? memrchr(path, '/', (size_t)length) : NULL;
+
+	if (!slash || path_bytes - (size_t)(slash + 1 - path) < sizeof(name))
+		return -ENAMETOOLONG;
+	memcpy(slash + 1, name, sizeof(name));
+	return access(path, R_OK) ? -errno : 0;
+}
+
 static inline int made_add_process(struct made *made, struct process *process)
 {
-	const struct object_sighting sighting = {.inode = 1, .path = "/nonexistent/libmade.so"};
+	char path[PATH_MAX];
+	const struct object_sighting sighting = {.pid = 1, .device = 1, .inode = 1, .path = path};
 	const struct profile_buffer_config config = {
 		.memory = profile_memory_controller(made->memory),
 		.cache = profile_memory_cache(made->memory),
@@ -171,9 +188,12 @@ static inline int made_add_process(struct made *made, struct process *process)
 		.period_ns = NS_PER_MS,
 	};
 	struct mapping mapping = {.start = MADE_BASE,
-				  .end = MADE_BASE + MADE_FUNCTIONS * MADE_FUNCTION_BYTES};
-	int err = objects_get(made->objects, &sighting, &mapping.object);
+				  .end = MADE_BASE + MADE_FUNCTIONS * MADE_FUNCTION_BYTES,
+				  .offset = MADE_OFFSET};
+	int err = made_find_library(path, sizeof(path));
 
+	if (!err)
+		err = objects_get(made->objects, &sighting, &mapping.object);
 	if (!err)
 		err = address_space_add(&process->space, &mapping);
 	process->is_root = true;
