@@ -43,6 +43,7 @@ struct output {
 	int error;
 	bool is_temporary; /* `temporary` exists and is ours to remove */
 	bool is_stdout;
+	bool may_wait; /* a write to it may, for ever */
 	char *path, *temporary;
 	uint64_t bytes_in, bytes_out;
 	bool has_gzip;
@@ -152,9 +153,12 @@ int output_check(const char *path)
 
 static int open_file(struct output *output, const char *path)
 {
+	struct stat at;
+
 	if (!strcmp(path, "-")) {
 		output->is_stdout = true;
 		output->fd = STDOUT_FILENO;
+		output->may_wait = fstat(output->fd, &at) || !S_ISREG(at.st_mode);
 		return 0;
 	}
 	output->path = strdup(path);
@@ -270,7 +274,7 @@ static int write_block(struct output *output)
 		return 0;
 	if (is_cancelled(output))
 		return -EINTR;
-	if (output->is_stdout)
+	if (output->may_wait)
 		err = write_patiently(output, output->block, output->used);
 	else
 		err = fd_write_all(output->fd, output->block, output->used);

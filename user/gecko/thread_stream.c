@@ -121,11 +121,31 @@ static int put_stack_row(struct thread_stream *stream, uint32_t prefix, uint32_t
 	return 0;
 }
 
+static int make_frame(struct thread_stream *stream, uint32_t location, uint32_t *frame)
+{
+	int err = ARRAY_ROOM(&stream->locations);
+
+	if (!err)
+		err = id_map_put(&stream->frames, location, (uint32_t)stream->locations.count);
+	if (err)
+		return err;
+	*frame = (uint32_t)stream->locations.count;
+	stream->locations.items[stream->locations.count++] = location;
+	return 0;
+}
+
+/* The thread's number of a location. */
+static int find_frame(struct thread_stream *stream, uint32_t location, uint32_t *frame)
+{
+	*frame = id_map_get(&stream->frames, location);
+	return *frame == ID_NONE ? make_frame(stream, location, frame) : 0;
+}
+
 /* Adds a stack whose prefix has row *row (ID_NONE: it is a root), and puts its own there. */
 static int add_stack(struct thread_stream *stream, uint32_t stack, uint32_t *row)
 {
 	uint32_t location = stacks_at(stream->source.stacks, stack).location, frame;
-	int err = unique_add(&stream->frames, location, &frame);
+	int err = find_frame(stream, location, &frame);
 
 	if (!err && stream->stack_count == ID_NONE)
 		err = -E2BIG;
@@ -225,7 +245,8 @@ void thread_stream_close(struct thread_stream *stream)
 	spool_close(stream->rows);
 	spool_close(stream->stack_rows);
 	stacks_leave(&stream->stacks);
-	unique_clear(&stream->frames);
+	id_map_clear(&stream->frames);
+	free(stream->locations.items);
 	free(stream->pending.items);
 	free(stream);
 }

@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gecko/id_map.h"
 #include "gecko/stacks.h"
-#include "gecko/unique.h"
 
 struct json;
 struct sample_view;
@@ -44,7 +44,11 @@ struct thread_stream {
 	struct spool *stack_rows; /* the same, of the table of stacks */
 	uint32_t stack_count;
 	struct stacks_user stacks; /* has the rows' numbers by stack */
-	struct unique_table frames; /* keys: locations */
+	struct id_map frames; /* by location */
+	struct {
+		uint32_t *items; /* of each frame */
+		size_t count, capacity;
+	} locations;
 	struct {
 		uint32_t *items; /* stacks on the way to the root */
 		size_t count, capacity;

@@ -8,6 +8,7 @@
 #include "gecko/frames.h"
 #include "gecko/json.h"
 #include "gecko/spool.h"
+#include "gecko/unique.h"
 
 #define SAMPLES_SCHEMA "{\"stack\":0,\"time\":1,\"eventDelay\":2,\"threadCPUDelta\":3}"
 #define MARKERS_TABLE                                                                              \
@@ -51,9 +52,9 @@ static int write_frames(struct thread_stream *stream, struct unique_table *strin
 	int err = 0;
 
 	table_begin(json, "frameTable", FRAMES_SCHEMA);
-	for (i = 0; i < stream->frames.count && !err; i++) {
+	for (i = 0; i < stream->locations.count && !err; i++) {
 		const struct location *location =
-			frames_location(stream->source.frames, (uint32_t)stream->frames.keys[i]);
+			frames_location(stream->source.frames, stream->locations.items[i]);
 
 		err = unique_add(strings, location->text, &string);
 		json_array_begin(json);
