@@ -121,6 +121,8 @@ $(BIN): $(BUILD)/user/main.o $(BUILD)/libapp.a $(BUILD)/libcore.a
 install: $(BIN)
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/geckobpf
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 docs/geckobpf.1 $(DESTDIR)$(PREFIX)/share/man/man1/geckobpf.1
 
 run: $(BIN)
 	$(BIN) $(ARGS)
