@@ -203,8 +203,14 @@ static void print_overwritten(const struct session *session, const struct number
 	print_overwritten_processes(session);
 }
 
-static void print_losses(const struct session *session, const struct numbers *numbers)
+/* `damaged`: samples that the buffer had, but could not be read. */
+static void print_losses(const struct session *session, const struct numbers *numbers,
+			 uint64_t damaged)
 {
+	if (damaged)
+		log_warn("%" PRIu64 " samples of damaged chunks of the buffer are missing: check "
+			 "this machine's memory, or report a bug of geckobpf",
+			 damaged);
 	if (numbers->lost)
 		log_warn("%" PRIu64 " samples were lost: we could not keep up; lower --rate",
 			 numbers->lost);
@@ -263,20 +269,21 @@ void numbers_print(const struct session *session, const struct numbers *numbers,
 	print_truncated(summary);
 	if (strcmp(path, "-"))
 		log_more("open it at https://profiler.firefox.com (Load a profile from file)");
-	print_losses(session, numbers);
+	print_losses(session, numbers, summary->damaged);
 }
 
 void numbers_print_raw(const struct session *session, const struct numbers *numbers,
 		       const char *path, uint64_t bytes)
 {
+	uint64_t damaged = profile_damaged(session->processes);
 	char size[32];
 
 	print_size(bytes, size, sizeof(size));
 	log_info("wrote %s (%s): a raw capture of %" PRIu64 " samples, %" PRIu64 " lost", path,
-		 size, records_counts(session->records)->samples - numbers->overwritten,
+		 size, records_counts(session->records)->samples - numbers->overwritten - damaged,
 		 numbers->lost);
 	log_more("geckobpf convert %s -o PROFILE.json.gz makes a profile of it", path);
-	print_losses(session, numbers);
+	print_losses(session, numbers, damaged);
 }
 
 void numbers_print_top(const char *path, const struct profile_summary *summary)

@@ -259,21 +259,56 @@ static struct room room_to_damage(struct chunk **first)
 	return room;
 }
 
-static void a_gap_between_chunks_ends_the_walk(void **state)
+/* What a walk finds: bit n of `found` is the block of seed n. */
+static void assert_damage(const struct chunked_buffer *buffer, unsigned int found, uint64_t lost)
+{
+	struct block_view block;
+	struct chunk_walk walk;
+	unsigned int got = 0;
+	size_t count = 0;
+
+	chunked_buffer_walk(buffer, &walk);
+	while (!chunk_walk_next(&walk, &block)) {
+		unsigned int seed = 1 + (unsigned int)(block.index / 100);
+
+		assert_block(&block, seed, 99);
+		got |= 1U << seed;
+		count++;
+	}
+	chunk_walk_end(&walk);
+	assert_int_equal(got, found);
+	assert_int_equal(walk.lost, lost);
+	assert_int_equal(count + lost, 3);
+}
+
+static void a_gap_between_chunks_costs_the_blocks_that_cross_it(void **state)
 {
 	struct chunk *first;
 	struct room room = room_to_damage(&first);
 
+	/* There are two gaps now: before it and after it. */
 	first->next->header.range_start++;
-	assert_int_equal(count_blocks(room.buffer), 1);
-	first->next->header.range_start = 0;
-	assert_int_equal(count_blocks(room.buffer), 1);
-	first->header.range_start = 0;
-	assert_int_equal(count_blocks(room.buffer), 0);
+	assert_damage(room.buffer, 1 << 1, 2);
+	first->next->header.range_start -= 2;
+	assert_damage(room.buffer, 1 << 1, 2);
 	room_close(&room);
 }
 
-static void a_size_that_makes_no_sense_ends_the_walk(void **state)
+static void a_chunk_without_a_position_ends_the_walk(void **state)
+{
+	struct chunk *first;
+	struct room room = room_to_damage(&first);
+	struct block_view block;
+	struct chunk_walk walk;
+
+	first->header.range_start = 0;
+	chunked_buffer_walk(room.buffer, &walk);
+	assert_int_equal(chunk_walk_next(&walk, &block), -ENOENT);
+	chunk_walk_end(&walk);
+	room_close(&room);
+}
+
+static void a_size_that_makes_no_sense_costs_that_block(void **state)
 {
 	static const uint8_t sizes[][5] = {
 		{0}, /* nothing */
@@ -287,24 +322,59 @@ static void a_size_that_makes_no_sense_ends_the_walk(void **state)
 
 	for (n = 0; n < sizeof(sizes) / sizeof(sizes[0]); n++) {
 		memcpy(first->bytes + 100, sizes[n], sizeof(sizes[n]));
-		assert_int_equal(count_blocks(room.buffer), 1);
+		assert_damage(room.buffer, 1 << 1 | 1 << 3, 1);
 	}
 	room_close(&room);
 }
 
-static void missing_bytes_end_the_walk(void **state)
+static void missing_bytes_cost_that_block(void **state)
 {
 	struct chunk *first;
 	struct room room = room_to_damage(&first);
 
 	first->bytes[100]--; /* the tail is longer than what is left of the block */
-	assert_int_equal(count_blocks(room.buffer), 1);
+	assert_damage(room.buffer, 1 << 1 | 1 << 3, 1);
 	first->bytes[100] += 2; /* the block is longer than its tail */
-	assert_int_equal(count_blocks(room.buffer), 1);
+	assert_damage(room.buffer, 1 << 1 | 1 << 3, 1);
 	first->bytes[100]--;
-	assert_int_equal(count_blocks(room.buffer), 3);
+	assert_damage(room.buffer, 1 << 1 | 1 << 2 | 1 << 3, 0);
 	first->header.offset_past_last_block--; /* the head ends before its chunk does */
-	assert_int_equal(count_blocks(room.buffer), 1);
+	assert_damage(room.buffer, 1 << 1 | 1 << 3, 1);
+	room_close(&room);
+}
+
+/* Blocks from the damage to the end of the chunk, wherever it is. */
+static void damage_costs_the_rest_of_its_chunk(void **state)
+{
+	struct room room = room_of(100 * CHUNK, CHUNK);
+	struct block_view block;
+	struct chunk_walk walk;
+	struct chunk *second;
+	uint64_t seed, n, first, blocks;
+
+	for (seed = 0; seed < 100; seed++)
+		put(room.buffer, seed, 5);
+	second = chunk_manager_peek(room.manager)->next;
+	first = chunk_manager_peek(room.manager)->header.block_count;
+	blocks = second->header.block_count;
+	assert_true(blocks > 10);
+	for (n = 0; n < blocks; n++) {
+		uint8_t *size = second->bytes + second->header.offset_first_block + n * 6;
+		uint64_t got = 0;
+
+		*size = 0;
+		chunked_buffer_walk(room.buffer, &walk);
+		while (!chunk_walk_next(&walk, &block)) {
+			assert_block(&block, (block.index - 1) / 6, 5);
+			/* Said of the first block after it, and of all that follow. */
+			assert_int_equal(block.lost, got < first + n ? 0 : blocks - n);
+			got++;
+		}
+		assert_int_equal(walk.lost, blocks - n);
+		assert_int_equal(got, 100 - walk.lost);
+		chunk_walk_end(&walk);
+		*size = 5;
+	}
 	room_close(&room);
 }
 
@@ -323,9 +393,11 @@ int main(void)
 		cmocka_unit_test(chunks_carry_the_process_and_where_they_begin),
 		cmocka_unit_test(every_size_straddles_at_every_position),
 		cmocka_unit_test(a_size_prefix_is_split_as_well),
-		cmocka_unit_test(a_gap_between_chunks_ends_the_walk),
-		cmocka_unit_test(a_size_that_makes_no_sense_ends_the_walk),
-		cmocka_unit_test(missing_bytes_end_the_walk),
+		cmocka_unit_test(a_gap_between_chunks_costs_the_blocks_that_cross_it),
+		cmocka_unit_test(a_chunk_without_a_position_ends_the_walk),
+		cmocka_unit_test(a_size_that_makes_no_sense_costs_that_block),
+		cmocka_unit_test(missing_bytes_cost_that_block),
+		cmocka_unit_test(damage_costs_the_rest_of_its_chunk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

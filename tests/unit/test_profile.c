@@ -104,6 +104,7 @@ static void meta(void **state)
 		"\"asyncstack\":0,\"debug\":0},\"libs\":[],\"threads\":[],\"pausedRanges\":[],");
 	assert_contains(text, "],\"profilingLog\":{\"geckobpf\":{\"version\":\"0.1.0\",\"lost\":0,"
 			      "\"samples\":18446744073709551615,\"event\":\"cpu-\\\"clock\\\"\","
+			      "\"samples_lost_damaged\":0,"
 			      "\"rows_out_of_order\":1,"
 			      "\"bytes_spilled\":0," STACK_ENDS "}}}");
 	free(text);
@@ -284,7 +285,7 @@ static void no_samples(void **state)
 	processes_close(empty);
 }
 
-/* A sample of a thread that the process does not have. */
+/* A sample of a thread that the process does not have: it is left out, and said. */
 static void unknown_thread(void **state)
 {
 	const struct gb_task task = {.tgid = 5, .tid = 5};
@@ -293,6 +294,7 @@ static void unknown_thread(void **state)
 	struct profile_input input = {.facts = &cut};
 	struct profile_summary summary = {.top_count = 5}, none = {0};
 	struct thread *thread;
+	char *text;
 
 	assert_int_equal(processes_open(&input.processes), 0);
 	assert_int_equal(processes_thread(input.processes, &task, &thread), 0);
@@ -303,16 +305,23 @@ static void unknown_thread(void **state)
 	cut.is_cut = true;
 	assert_int_equal(write_profile(&input, &none), 0);
 	assert_int_equal(none.processes, 1);
+	assert_int_equal(none.damaged, 0);
 	profile_summary_clear(&none);
-	unlink(PATH);
 	cut.start_ns = START;
-	assert_int_equal(write_profile(&input, &summary), -EBADMSG);
+	assert_int_equal(write_profile(&input, &none), 0);
+	assert_int_equal(none.damaged, 1);
+	profile_summary_clear(&none);
 	input.facts = &facts;
-	assert_int_equal(write_profile(&input, &summary), -EBADMSG);
-	assert_int_equal(access(PATH, F_OK), -1);
-	/* Untouched. */
-	assert_int_equal(summary.top_count, 5);
-	assert_null(summary.top);
+	assert_int_equal(write_profile(&input, &summary), 0);
+	assert_int_equal(summary.damaged, 1);
+	assert_int_equal(summary.samples, 0);
+	profile_summary_clear(&summary);
+	assert_int_equal(fd_read_file(PATH, &text, NULL), 0);
+	unlink(PATH);
+	/* Of the process, and of all. */
+	assert_contains(text, "\"samples_overwritten\":0,\"samples_lost_damaged\":1}");
+	assert_contains(text, "\"samples_lost_damaged\":1,\"rows_out_of_order\"");
+	free(text);
 	profile_buffer_close(thread->process->buffer);
 	processes_close(input.processes);
 }

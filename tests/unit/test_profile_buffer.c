@@ -94,7 +94,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 static const struct profile_visitor comparing = {on_restart, on_node, on_sample};
 
 /* All that is readable is the end of what was put. Returns how often node numbers started over. */
-static size_t assert_readable(const struct profile_buffer *buffer, const struct put_log *log)
+static size_t assert_readable(struct profile_buffer *buffer, const struct put_log *log)
 {
 	struct profile_buffer_state now = profile_buffer_get_state(buffer);
 	static struct comparison comparison;

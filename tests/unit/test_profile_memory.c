@@ -81,7 +81,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
 
 /* 0: all samples are there. In a child as well, so without assertions. */
-static int read_all(const struct profile_buffer *buffer)
+static int read_all(struct profile_buffer *buffer)
 {
 	struct reading reading = {0};
 

@@ -40,7 +40,7 @@ enum archive_kind {
 /* ---- writing: each writes one section or more; 0, -ENOMEM, or the section writer's error ---- */
 
 int archive_write_head(struct section_writer *writer, const struct profile_facts *facts);
-/* From the file at `path`; one that cannot be read is none: then kernel frames stay addresses. */
+/* From the file at `path`; one that cannot be read is none: then kernel frames stay addresses. Holds no more than a part in memory. */
 int archive_write_kernel(struct section_writer *writer, const char *path);
 int archive_write_file(struct section_writer *writer, const struct object *object);
 int archive_write_process(struct section_writer *writer, const struct process *process);

@@ -3,8 +3,10 @@
 #include "archive/archive.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/leb128.h"
@@ -85,19 +87,33 @@ int archive_write_end(struct section_writer *writer, const struct profile_facts 
 	return write_packed(writer, ARCHIVE_END, &packer);
 }
 
+/* Up to KERNEL_BYTES; what cannot be read is the end. */
+static size_t read_part(int fd, char *part)
+{
+	size_t used = 0;
+	ssize_t got;
+
+	do {
+		got = read(fd, part + used, KERNEL_BYTES - used);
+		if (got > 0)
+			used += (size_t)got;
+	} while (used < KERNEL_BYTES && (got > 0 || (got < 0 && errno == EINTR)));
+	return used;
+}
+
+/* Part by part: a raw capture is what is left to be made when memory is short. */
 int archive_write_kernel(struct section_writer *writer, const char *path)
 {
-	size_t length = 0, at, size;
-	char *text;
-	int err = fd_read_file(path, &text, &length);
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	char *part = fd >= 0 ? malloc(KERNEL_BYTES) : NULL;
+	size_t size;
 
-	if (err)
-		return err == -ENOMEM ? err : 0;
-	for (at = 0; at < length && !err; at += size) {
-		size = length - at < KERNEL_BYTES ? length - at : KERNEL_BYTES;
-		err = section_write(writer, ARCHIVE_KERNEL, text + at, size);
-	}
-	free(text);
+	if (fd >= 0 && !part)
+		err = -ENOMEM;
+	while (part && !err && (size = read_part(fd, part)) != 0)
+		err = section_write(writer, ARCHIVE_KERNEL, part, size);
+	free(part);
+	fd_close(&fd);
 	return err;
 }
 
@@ -241,6 +257,31 @@ static int write_processes(struct section_writer *writer, const struct profile_i
 	return err;
 }
 
+/* The facts, with one more if something could not be read. */
+static int write_end(struct section_writer *writer, const struct profile_input *input)
+{
+	struct profile_facts facts = *input->facts;
+	const struct profile_fact damaged = {
+		.name = "capture_samples_lost_damaged",
+		.value = profile_damaged(input->processes),
+	};
+	struct profile_fact *log;
+	int err;
+
+	if (!damaged.value)
+		return archive_write_end(writer, &facts);
+	log = calloc(facts.log_count + 1, sizeof(*log));
+	if (!log)
+		return -ENOMEM;
+	if (facts.log_count)
+		memcpy(log, facts.log, facts.log_count * sizeof(*log));
+	log[facts.log_count++] = damaged;
+	facts.log = log;
+	err = archive_write_end(writer, &facts);
+	free(log);
+	return err;
+}
+
 int archive_write(struct section_writer *writer, const struct profile_input *input,
 		  const char *kallsyms, struct progress *progress)
 {
@@ -256,5 +297,5 @@ int archive_write(struct section_writer *writer, const struct profile_input *inp
 		err = archive_write_file(writer, objects_at(input->objects, i));
 	if (!err)
 		err = write_processes(writer, input, &part);
-	return err ? err : archive_write_end(writer, input->facts);
+	return err ? err : write_end(writer, input);
 }

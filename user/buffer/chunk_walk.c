@@ -23,34 +23,45 @@ const uint8_t *block_view_bytes(const struct block_view *block, uint8_t *copy)
 
 /* ---- from chunk to chunk --------------------------------------------------------- */
 
-/* The chunk that continues this one; NULL: none, or something is missing in between. */
 static const struct chunk *chunk_after(const struct chunk_walk *walk)
 {
-	const struct chunk *chunk = walk->chunk, *next;
+	const struct chunk *chunk = walk->chunk;
 
 	if (chunk == walk->current)
 		return NULL;
-	next = chunk->next ? chunk->next : walk->current;
-	if (!next || next->header.range_start != chunk_range_end(chunk))
-		return NULL;
-	return next;
+	return chunk->next ? chunk->next : walk->current;
 }
 
 static void enter(struct chunk_walk *walk, const struct chunk *chunk)
 {
 	walk->chunk = chunk && chunk->header.range_start ? chunk : NULL;
 	walk->data = NULL;
+	walk->given = 0;
 	if (!walk->chunk)
 		return;
 	walk->offset = chunk->header.offset_first_block;
 	walk->limit = chunk->header.offset_past_last_block;
 }
 
+static void count_lost(struct chunk_walk *walk)
+{
+	uint32_t block_count = walk->chunk->header.block_count;
+
+	if (block_count > walk->given)
+		walk->lost += block_count - walk->given;
+}
+
+static void leave(struct chunk_walk *walk)
+{
+	count_lost(walk);
+	enter(walk, chunk_after(walk));
+}
+
 /* From the end of a chunk's blocks, full or not, to the first block of a later chunk. */
 static void settle(struct chunk_walk *walk)
 {
 	while (walk->chunk && walk->offset >= walk->limit)
-		enter(walk, chunk_after(walk));
+		leave(walk);
 }
 
 /* Makes the bytes of the chunk readable. 0; -EBADMSG: they cannot be expanded; -ENOMEM. */
@@ -81,8 +92,8 @@ static int load(struct chunk_walk *walk)
 }
 
 /*
- * Within a block: from the end of a full chunk into the initial tail of the next. As load(), or
- * -ENODATA: there is none.
+ * Within a block, which counts in this chunk: from the end of it, which is full, into the initial
+ * tail of the next. As load(), or -ENODATA: there is none.
  */
 static int cross(struct chunk_walk *walk)
 {
@@ -91,10 +102,13 @@ static int cross(struct chunk_walk *walk)
 	if (walk->offset != walk->chunk->header.buffer_bytes)
 		return -ENODATA;
 	next = chunk_after(walk);
-	if (!next)
+	if (!next || next->header.range_start != chunk_range_end(walk->chunk))
 		return -ENODATA;
+	walk->given++;
+	count_lost(walk);
 	walk->chunk = next;
 	walk->data = NULL;
+	walk->given = 0;
 	walk->offset = 0;
 	walk->limit = next->header.offset_first_block;
 	return load(walk);
@@ -187,38 +201,48 @@ static bool read_short(struct chunk_walk *walk, struct block_view *block)
 
 static int read_next(struct chunk_walk *walk, struct block_view *block)
 {
+	const struct chunk *first = walk->chunk;
 	int err = load(walk);
 
 	if (err)
 		return err;
-	block->index = walk->chunk->header.range_start + walk->offset;
+	block->index = first->header.range_start + walk->offset;
+	block->lost = walk->lost;
 	if (!read_short(walk, block))
 		err = read_block(walk, block);
 	if (err)
 		return err;
+	walk->given += walk->chunk == first;
 	settle(walk);
 	block->next_index = walk->chunk ? walk->chunk->header.range_start + walk->offset : 0;
 	return 0;
 }
 
+/* From damage, met in a block that begins in `first`, to the next block that may be whole. */
+static void skip_damage(struct chunk_walk *walk, const struct chunk *first)
+{
+	if (walk->chunk == first) {
+		leave(walk);
+		return;
+	}
+	/* It was counted as given when it crossed. What begins in the chunk that it ends in may be fine. */
+	walk->lost++;
+	enter(walk, walk->chunk);
+}
+
 int chunk_walk_next(struct chunk_walk *walk, struct block_view *block)
 {
-	for (;;) {
-		int err;
+	settle(walk);
+	while (walk->chunk) {
+		const struct chunk *first = walk->chunk;
+		int err = read_next(walk, block);
 
-		settle(walk);
-		if (!walk->chunk)
-			return -ENOENT;
-		err = read_next(walk, block);
 		if (!err || err == -ENOMEM)
 			return err;
-		if (err == -EBADMSG) {
-			walk->unreadable++;
-			enter(walk, chunk_after(walk));
-		} else {
-			walk->chunk = NULL;
-		}
+		skip_damage(walk, first);
+		settle(walk);
 	}
+	return -ENOENT;
 }
 
 void chunk_walk_begin(struct chunk_walk *walk, const struct chunk *chunks,
@@ -232,7 +256,7 @@ void chunk_walk_end(struct chunk_walk *walk)
 {
 	free(walk->scratch[0].bytes);
 	free(walk->scratch[1].bytes);
-	*walk = (struct chunk_walk){.unreadable = walk->unreadable};
+	*walk = (struct chunk_walk){.lost = walk->lost};
 }
 
 void chunk_walk_skip(struct chunk_walk *walk, uint64_t index)

@@ -6,11 +6,12 @@
  * A block may begin in one chunk and end in the next; the tail of a block whose head is gone is
  * skipped, and so is the hole in a chunk that ended early. A compressed chunk is expanded when its
  * first byte is needed, into one of two pieces of scratch memory by turns, since a block may need
- * two chunks at a time. One that cannot be expanded is counted and left out, with the block that
- * ends in it; the walk goes on at the first block that begins after it.
+ * two chunks at a time.
  *
- * Everything else that makes no sense ends the walk: a size of 0, missing bytes, a chunk that does
- * not begin where the one before ends.
+ * What makes no sense costs no more than it must: a chunk that cannot be expanded, with the block
+ * that ends in it; from a size of 0, or bytes that are missing, what is left of that chunk. The walk
+ * goes on at the first block that begins after it, and counts the blocks that it did not find,
+ * for a chunk says how many begin in it. A chunk without a position ends the walk.
  */
 #ifndef GECKOBPF_BUFFER_CHUNK_WALK_H
 #define GECKOBPF_BUFFER_CHUNK_WALK_H
@@ -25,6 +26,8 @@ struct chunk_expander;
 struct block_view {
 	uint64_t index;
 	uint64_t next_index; /* of the block after it; 0: it is the last */
+	uint64_t
+		lost; /* blocks that should have come before it in this walk, as the walk counts them */
 	const uint8_t *head, *tail; /* the payload: head, then tail, which is mostly empty */
 	size_t head_bytes, tail_bytes;
 };
@@ -40,16 +43,17 @@ struct chunk_scratch {
 	size_t capacity;
 };
 
-/* All private, but for `unreadable`. */
+/* All private, but for `lost`. */
 struct chunk_walk {
 	const struct chunk *chunk; /* NULL: past the end */
 	const struct chunk *current;
 	const uint8_t *data; /* of `chunk`; NULL: not expanded yet */
 	uint32_t offset, limit; /* where this chunk's part of what is being read must end */
+	uint32_t given; /* blocks that begin in this chunk, so far */
 	const struct chunk_expander *expander;
 	struct chunk_scratch scratch[2];
 	unsigned int turn;
-	size_t unreadable; /* chunks that could not be expanded */
+	uint64_t lost; /* blocks that could not be read */
 };
 
 /*
@@ -63,7 +67,7 @@ void chunk_walk_end(struct chunk_walk *walk);
 /* Skips chunks that end at or before `index`, without reading them. */
 void chunk_walk_skip(struct chunk_walk *walk, uint64_t index);
 
-/* The next block. 0; -ENOENT: there is none; -ENOMEM. */
+/* The next block that can be read. 0; -ENOENT: there is none; -ENOMEM. */
 int chunk_walk_next(struct chunk_walk *walk, struct block_view *block);
 
 #endif

@@ -402,7 +402,7 @@ int chunked_buffer_each(const struct chunked_buffer *buffer,
 	for (;;) {
 		result = chunk_walk_next(&walk, &block);
 		if (result == -ENOENT) {
-			result = walk.unreadable ? -EBADMSG : 0;
+			result = walk.lost ? -EBADMSG : 0;
 			break;
 		}
 		if (!result)

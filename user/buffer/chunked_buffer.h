@@ -96,7 +96,7 @@ void chunked_buffer_walk(const struct chunked_buffer *buffer, struct chunk_walk 
 
 /*
  * Calls `visit` for every readable block, oldest first; non-zero ends the walk. 0; what `visit`
- * returned; -ENOMEM; -EBADMSG: a compressed chunk could not be expanded, all others were visited.
+ * returned; -ENOMEM; -EBADMSG: some could not be read (chunk_walk.h), all others were visited.
  */
 int chunked_buffer_each(const struct chunked_buffer *buffer,
 			int (*visit)(void *context, const struct block_view *block), void *context);

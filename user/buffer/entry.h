@@ -116,10 +116,14 @@ void entry_encoder_drop(struct entry_encoder *encoder);
 int entry_decoder_open(struct entry_decoder **out);
 void entry_decoder_close(struct entry_decoder *decoder);
 
+/* Entries are missing: until one restarts, none is understood. */
+void entry_decoder_forget(struct entry_decoder *decoder);
+
 /*
  * Tells the visitor what one payload says. Entries come in the order in which they were encoded,
- * beginning with one that restarts. 0; -EBADMSG: the bytes make no sense, after which decoding
- * cannot go on; -ENOMEM; what the visitor returned.
+ * beginning with one that restarts. 0; -EBADMSG: the bytes make no sense, or depend on what made
+ * none before; -ENOMEM; what the visitor returned. What was understood of an entry whose sample the
+ * visitor does not take still counts; after any other failure the decoder forgets.
  */
 int entry_decode(struct entry_decoder *decoder, const uint8_t *bytes, size_t size,
 		 const struct profile_visitor *visitor, void *context);

@@ -58,6 +58,11 @@ void entry_decoder_close(struct entry_decoder *decoder)
 	free(decoder);
 }
 
+void entry_decoder_forget(struct entry_decoder *decoder)
+{
+	decoder->is_started = false;
+}
+
 static inline int get_number(struct reader *reader, uint64_t max, uint64_t *value)
 {
 	const uint8_t *after = leb128_get(reader->in, reader->end, value);
@@ -312,25 +317,25 @@ static int get_new_frames(struct reader *reader, struct entry_decoder *decoder, 
 
 /* ---- entries ------------------------------------------------------------------- */
 
-static int decode_sample(struct reader *reader, uint8_t kind, struct entry_decoder *decoder)
+static int get_sample(struct reader *reader, uint8_t kind, struct entry_decoder *decoder,
+		      struct sample_view *sample)
 {
 	struct epoch *epoch = &decoder->epoch;
-	struct sample_view sample = {0};
 	int err = get_thread(reader, kind, epoch);
 
 	if (!err)
-		err = get_values(reader, kind, epoch, &sample);
+		err = get_values(reader, kind, epoch, sample);
 	if (err)
 		return err;
-	sample.stack = epoch->thread->stack;
-	err = get_base(reader, kind, decoder, &sample.stack);
+	sample->stack = epoch->thread->stack;
+	err = get_base(reader, kind, decoder, &sample->stack);
 	if (!err && reader->in != reader->end)
-		err = get_new_frames(reader, decoder, &sample.stack);
+		err = get_new_frames(reader, decoder, &sample->stack);
 	if (err)
 		return err;
-	epoch->thread->stack = sample.stack;
-	decoder->stack = sample.stack;
-	return reader->visitor->sample(reader->context, &sample);
+	epoch->thread->stack = sample->stack;
+	decoder->stack = sample->stack;
+	return 0;
 }
 
 static int decode_restart(struct reader *reader, struct entry_decoder *decoder)
@@ -350,15 +355,18 @@ int entry_decode(struct entry_decoder *decoder, const uint8_t *bytes, size_t siz
 		 const struct profile_visitor *visitor, void *context)
 {
 	struct reader reader = {bytes, bytes + size, visitor, context};
-	uint8_t kind;
+	struct sample_view sample = {0};
+	uint8_t kind = size ? *reader.in++ : 0;
 	int err = 0;
 
-	if (!size)
-		return -EBADMSG;
-	kind = *reader.in++;
 	if (!(kind & ENTRY_SAMPLE) || !(kind & ENTRY_RESTART || decoder->is_started))
-		return -EBADMSG;
-	if (kind & ENTRY_RESTART)
+		err = -EBADMSG;
+	else if (kind & ENTRY_RESTART)
 		err = decode_restart(&reader, decoder);
-	return err ? err : decode_sample(&reader, kind, decoder);
+	if (!err)
+		err = get_sample(&reader, kind, decoder, &sample);
+	if (!err)
+		return visitor->sample(context, &sample);
+	entry_decoder_forget(decoder);
+	return err;
 }

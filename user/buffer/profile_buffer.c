@@ -20,6 +20,7 @@ struct profile_buffer {
 	struct entry_encoder *encoder; /* NULL: the first entry makes it */
 	uint64_t period_ns;
 	uint64_t unencoded; /* samples dropped before they had bytes */
+	uint64_t damaged; /* entries that the last walk could not read */
 };
 
 int profile_buffer_open(struct profile_buffer **out, const struct profile_buffer_config *config)
@@ -89,12 +90,22 @@ int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample
 	return err;
 }
 
+/* ---- reading ----------------------------------------------------------------- */
+
 struct walk {
-	struct entry_decoder *decoder;
-	const struct profile_visitor *visitor;
+	/* Any result but 0 ends the walk. */
+	int (*visit)(struct walk *walk, const struct block_view *block, const uint8_t *bytes,
+		     size_t size);
 	void *context;
 	uint8_t *copy; /* of an entry that two chunks share */
 	size_t copy_capacity;
+
+	struct entry_decoder *decoder;
+	const struct profile_visitor *visitor;
+	uint64_t lost; /* blocks, before the one that was decoded last */
+	uint64_t refused; /* entries that make no sense */
+
+	int (*visit_bytes)(void *context, uint64_t next, const uint8_t *bytes, size_t size);
 };
 
 static int make_copy_room(struct walk *walk, const struct block_view *block)
@@ -105,63 +116,81 @@ static int make_copy_room(struct walk *walk, const struct block_view *block)
 			     block->head_bytes + block->tail_bytes, 1);
 }
 
+static int visit_block(struct walk *walk, const struct block_view *block)
+{
+	int err = make_copy_room(walk, block);
+
+	return err ? err
+		   : walk->visit(walk, block, block_view_bytes(block, walk->copy),
+				 block->head_bytes + block->tail_bytes);
+}
+
+/* From the first block at or after position `from`. */
+static int walk_from(struct profile_buffer *buffer, uint64_t from, struct walk *walk)
+{
+	struct chunk_walk chunks;
+	struct block_view block;
+	int found, result = 0;
+
+	chunked_buffer_walk(buffer->blocks, &chunks);
+	found = chunked_buffer_read_at(&chunks, from, &block);
+	while (!found && !result) {
+		result = visit_block(walk, &block);
+		if (!result)
+			found = chunk_walk_next(&chunks, &block);
+	}
+	buffer->damaged = chunks.lost + walk->refused;
+	chunk_walk_end(&chunks);
+	free(walk->copy);
+	return found && found != -ENOENT ? found : result;
+}
+
+static int decode(struct walk *walk, const struct block_view *block, const uint8_t *bytes,
+		  size_t size)
+{
+	int result;
+
+	if (block->lost != walk->lost)
+		entry_decoder_forget(walk->decoder);
+	walk->lost = block->lost;
+	result = entry_decode(walk->decoder, bytes, size, walk->visitor, walk->context);
+	if (result != -EBADMSG)
+		return result;
+	walk->refused++;
+	return 0;
+}
+
+int profile_buffer_read(struct profile_buffer *buffer, const struct profile_visitor *visitor,
+			void *context)
+{
+	struct walk walk = {.visit = decode, .visitor = visitor, .context = context};
+	int result = entry_decoder_open(&walk.decoder);
+
+	if (!result)
+		result = walk_from(buffer, 0, &walk);
+	entry_decoder_close(walk.decoder);
+	return result;
+}
+
 static size_t block_bytes(size_t payload_bytes)
 {
 	return leb128_size(payload_bytes) + payload_bytes;
 }
 
-static int visit_block(void *context, const struct block_view *block)
+static int hand_over(struct walk *walk, const struct block_view *block, const uint8_t *bytes,
+		     size_t size)
 {
-	size_t size = block->head_bytes + block->tail_bytes;
-	struct walk *walk = context;
-	int err = make_copy_room(walk, block);
-
-	if (err)
-		return err;
-	return entry_decode(walk->decoder, block_view_bytes(block, walk->copy), size, walk->visitor,
-			    walk->context);
+	return walk->visit_bytes(walk->context, block->index + block_bytes(size), bytes, size);
 }
 
-int profile_buffer_read(const struct profile_buffer *buffer, const struct profile_visitor *visitor,
-			void *context)
-{
-	struct walk walk = {.visitor = visitor, .context = context};
-	int result = entry_decoder_open(&walk.decoder);
-
-	if (!result)
-		result = chunked_buffer_each(buffer->blocks, visit_block, &walk);
-	entry_decoder_close(walk.decoder);
-	free(walk.copy);
-	return result;
-}
-
-int profile_buffer_each(const struct profile_buffer *buffer, uint64_t from,
+int profile_buffer_each(struct profile_buffer *buffer, uint64_t from,
 			int (*visit)(void *context, uint64_t next, const uint8_t *bytes,
 				     size_t size),
 			void *context)
 {
-	struct walk walk = {0};
-	struct chunk_walk chunks;
-	struct block_view block;
-	int err;
+	struct walk walk = {.visit = hand_over, .visit_bytes = visit, .context = context};
 
-	chunked_buffer_walk(buffer->blocks, &chunks);
-	err = chunked_buffer_read_at(&chunks, from, &block);
-	while (!err) {
-		size_t size = block.head_bytes + block.tail_bytes;
-
-		err = make_copy_room(&walk, &block);
-		if (!err)
-			err = visit(context, block.index + block_bytes(size),
-				    block_view_bytes(&block, walk.copy), size);
-		if (!err)
-			err = chunk_walk_next(&chunks, &block);
-	}
-	if (err == -ENOENT)
-		err = chunks.unreadable ? -EBADMSG : 0;
-	chunk_walk_end(&chunks);
-	free(walk.copy);
-	return err;
+	return walk_from(buffer, from, &walk);
 }
 
 int profile_buffer_put_entry(struct profile_buffer *buffer, const uint8_t *bytes, size_t size)
@@ -180,5 +209,6 @@ struct profile_buffer_state profile_buffer_get_state(const struct profile_buffer
 		.cleared = blocks.cleared,
 		.failed_bytes = blocks.failed_bytes,
 		.failed = blocks.failed + buffer->unencoded,
+		.damaged = buffer->damaged,
 	};
 }

@@ -79,6 +79,7 @@ struct profile_buffer_state {
 	uint64_t cleared; /* of these, entries overwritten since */
 	uint64_t failed_bytes; /* of entries refused: no chunk, or larger than one */
 	uint64_t failed; /* entries refused, those without memory to encode them included */
+	uint64_t damaged; /* entries that the last walk could not read */
 };
 
 struct profile_buffer_config {
@@ -101,17 +102,18 @@ int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample
 
 /*
  * Walks all readable entries, oldest first; nothing is put meanwhile, to any buffer of the
- * controller, and no chunk is compressed (memory_controller_pause()).
- * 0, -EBADMSG if the bytes make no sense, -ENOMEM, or what a visitor returned.
+ * controller, and no chunk is compressed (memory_controller_pause()). Entries that make no sense
+ * are counted (profile_buffer_state.damaged) and left out, as are those that cannot be understood
+ * without them, and those of which a visitor says -EBADMSG. 0, -ENOMEM, or what a visitor returned.
  */
-int profile_buffer_read(const struct profile_buffer *buffer, const struct profile_visitor *visitor,
+int profile_buffer_read(struct profile_buffer *buffer, const struct profile_visitor *visitor,
 			void *context);
 
 /*
  * The entries as they are, from the first at or after position `from` on (0: all), each with the position after it. As
- * profile_buffer_read(), but bytes are not looked at.
+ * profile_buffer_read(), but bytes are not looked at, and any result of `visit` but 0 ends the walk.
  */
-int profile_buffer_each(const struct profile_buffer *buffer, uint64_t from,
+int profile_buffer_each(struct profile_buffer *buffer, uint64_t from,
 			int (*visit)(void *context, uint64_t next, const uint8_t *bytes,
 				     size_t size),
 			void *context);

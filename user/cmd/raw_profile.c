@@ -117,6 +117,9 @@ static int write_profile(const struct archive *archive, const struct names *name
 		log_info("wrote %s: %" PRIu64 " samples of %" PRIu64 " thread%s",
 			 strcmp(output_path, "-") ? output_path : "to stdout", summary.samples,
 			 summary.threads, summary.threads == 1 ? "" : "s");
+	if (!err && summary.damaged)
+		log_warn("%" PRIu64 " samples make no sense and are missing from the profile",
+			 summary.damaged);
 	output_close(output);
 	profile_summary_clear(&summary);
 	return err;

@@ -361,7 +361,7 @@ static int write_threads(struct process_writer *writer)
 	return err;
 }
 
-/* What is not in the profile since it was overwritten, if anything was. */
+/* What is not in the profile since it was overwritten, or cannot be read, if anything is. */
 static void write_log(const struct process_writer *writer)
 {
 	const struct process *process = writer->process;
@@ -372,7 +372,7 @@ static void write_log(const struct process_writer *writer)
 	if (!process->buffer)
 		return;
 	state = profile_buffer_get_state(process->buffer);
-	if (!state.cleared)
+	if (!state.cleared && !state.damaged)
 		return;
 	snprintf(pid, sizeof(pid), process->life ? "%u.%u" : "%u", process->tgid, process->life);
 	json_key(json, "profilingLog");
@@ -381,6 +381,7 @@ static void write_log(const struct process_writer *writer)
 	json_object_begin(json);
 	json_key_u64(json, "samples_recorded", state.pushed);
 	json_key_u64(json, "samples_overwritten", state.cleared);
+	json_key_u64(json, "samples_lost_damaged", state.damaged);
 	json_object_end(json);
 	json_object_end(json);
 }

@@ -38,8 +38,8 @@ struct profile_pass {
 };
 
 /*
- * Writes the process, if it has samples or `keep_empty`; `progress`: a piece of PROCESS_UNITS. 0, -ENOMEM, -EBADMSG (the buffer makes
- * no sense), json's error, -errno of the spool.
+ * Writes the process, if it has samples or `keep_empty`; `progress`: a piece of PROCESS_UNITS. 0, -ENOMEM, json's error, -errno of
+ * the spool.
  */
 int process_write(struct profile_pass *pass, struct process *process, bool keep_empty,
 		  struct progress *progress);

@@ -130,6 +130,20 @@ static uint64_t work_of_all(struct processes *processes)
 	return work;
 }
 
+uint64_t profile_damaged(const struct processes *processes)
+{
+	uint64_t damaged = 0;
+	size_t i;
+
+	for (i = 0; i < processes_count(processes); i++) {
+		const struct process *process = processes_at(processes, i);
+
+		if (process->buffer)
+			damaged += profile_buffer_get_state(process->buffer).damaged;
+	}
+	return damaged;
+}
+
 static int write_processes(struct profile_pass *pass)
 {
 	struct processes *processes = pass->input->processes;
@@ -152,6 +166,7 @@ static int write_processes(struct profile_pass *pass)
 	first = pass->summary.processes ? NULL : first_process(processes);
 	if (first && !err)
 		err = process_write(pass, first, true, NULL);
+	pass->summary.damaged = profile_damaged(processes);
 	json_array_end(pass->json);
 	progress_end(&all);
 	return err;
@@ -194,6 +209,7 @@ static void write_log(const struct profile_pass *pass)
 		json_key_string(json, "version", facts->version);
 	for (i = 0; i < facts->log_count; i++)
 		write_fact(json, &facts->log[i]);
+	json_key_u64(json, "samples_lost_damaged", pass->summary.damaged);
 	json_key_u64(json, "rows_out_of_order", pass->clamped_count);
 	json_key_u64(json, "bytes_spilled", spool_pool_spilled(pass->pool));
 	write_stack_ends(json, pass->summary.stack_ends);

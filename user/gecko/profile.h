@@ -91,17 +91,21 @@ struct profile_summary {
 	uint64_t processes;
 	uint64_t stack_ends[GB_STACK_END_COUNT]; /* samples by how their user stack ended */
 	uint64_t unsymbolized; /* distinct addresses without a name */
+	uint64_t damaged; /* samples left out: what the buffer has of them makes no sense */
 	struct profile_function *top; /* the hottest functions by self samples, hottest first */
 	size_t top_count;
 };
 
 /*
  * Writes the whole profile to `output` (which the caller commits). `summary->top_count` asks for
- * that many hottest functions at most. 0, the output's error, -ENOMEM, -EBADMSG (the buffer
- * cannot be read).
+ * that many hottest functions at most. The first error ends the work: nothing more is read. 0, the
+ * output's error, -ENOMEM, -errno (what does not fit into memory has a file, see spool.h).
  */
 int profile_write(const struct profile_input *input, struct output *output,
 		  struct profile_summary *summary);
 void profile_summary_clear(struct profile_summary *summary);
+
+/* Samples that the last walks over the processes' buffers could not read. */
+uint64_t profile_damaged(const struct processes *processes);
 
 #endif
