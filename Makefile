@@ -52,6 +52,8 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
 TARGET_SRC := $(sort $(wildcard tests/targets/*.c))
 TARGET_BIN := $(TARGET_SRC:%.c=$(BUILD)/%)
+PRELOAD_SRC := $(sort $(wildcard tests/e2e/*.c))
+PRELOAD_BIN := $(PRELOAD_SRC:%.c=$(BUILD)/%.so)
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
 BENCH_BIN := $(BENCH_SRC:%.c=$(BUILD)/%)
 BPF_TEST_OBJ := $(sort $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bpf/*.c)) \
@@ -184,7 +186,13 @@ $(BUILD)/tests/targets/%: tests/targets/%.c
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O1 -g $(TARGET_FRAMES) -fno-optimize-sibling-calls \
 		-fno-inline -Wall -MMD -MP $< -o $@ $(if $(STATIC),-static) -lpthread -lm
 
-targets: $(TARGET_BIN)
+# What is preloaded into geckobpf, so that what it asks of the system fails.
+$(BUILD)/tests/e2e/%.so: tests/e2e/%.c
+	$(say) PRELOAD $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O1 -g -Wall -MMD -MP -shared -fPIC $< -o $@ -ldl
+
+targets: $(TARGET_BIN) $(PRELOAD_BIN)
 
 unit:
 	$(Q)$(MAKE) --no-print-directory SAN=address,undefined unit-run

@@ -8,8 +8,10 @@
 #include "facts.h"
 #include "gecko/output.h"
 #include "gecko/profile.h"
+#include "gecko/spool.h"
 #include "numbers.h"
 #include "provenance.h"
+#include "rescue.h"
 #include "session_state.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -144,7 +147,7 @@ static int open_kernel_symbols(struct writing *writing)
 	if (err == -EACCES)
 		log_warn("kernel symbols: hidden; kernel frames have no names. To see them: sysctl "
 			 "kernel.kptr_restrict=0");
-	else if (err)
+	else if (err && err != -ENOMEM)
 		log_warn("kernel symbols: %s; kernel frames have no names", strerror(-err));
 	return err;
 }
@@ -160,7 +163,16 @@ static int open_symbols(const struct session *session, struct writing *writing, 
 	err = symbolizer_open(&writing->symbolizer, NULL);
 	if (!err && session->config->kernel_stacks)
 		*kernel_error = open_kernel_symbols(writing);
-	return err;
+	/* A raw capture can have the names later, on another day. */
+	return *kernel_error == -ENOMEM ? -ENOMEM : err;
+}
+
+static void close_symbols(struct writing *writing)
+{
+	kernel_symbols_close(writing->kernel);
+	symbolizer_close(writing->symbolizer);
+	writing->kernel = NULL;
+	writing->symbolizer = NULL;
 }
 
 /* Everything that can be said before the profile is written. */
@@ -207,8 +219,24 @@ static int write_raw(const struct profile_input *input, struct output *output)
 	return err;
 }
 
+/* Whose disk it is if there is trouble with one: the output's, or that of what does not fit into memory meanwhile. */
+static void set_failed(char failed[PATH_BYTES], const char *path, bool is_output)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!is_output)
+		snprintf(failed, PATH_BYTES, "%s", spool_directory());
+	else if (!strcmp(path, "-"))
+		snprintf(failed, PATH_BYTES, "/dev/stdout");
+	else if (slash)
+		snprintf(failed, PATH_BYTES, "%.*s/", (int)(slash - path), path);
+	else
+		snprintf(failed, PATH_BYTES, ".");
+}
+
+/* `failed` is set to what is on the disk that an error speaks of, if it speaks of one. */
 static int write_to(struct session *session, struct writing *writing, const char *path,
-		    struct profile_summary *summary, uint64_t *bytes)
+		    struct profile_summary *summary, uint64_t *bytes, char failed[PATH_BYTES])
 {
 	const struct output_options options = {
 		.is_cancelled = session_is_cancelled,
@@ -229,6 +257,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 	struct output *output;
 	int err;
 
+	set_failed(failed, path, true);
 	err = output_open(&output, path, &options);
 	if (err)
 		return err;
@@ -240,42 +269,20 @@ static int write_to(struct session *session, struct writing *writing, const char
 	if (!err)
 		progress_end(&writing->whole);
 	*bytes = output_bytes_out(output);
+	set_failed(failed, path, output_error(output) != 0);
 	output_close(output);
 	return err;
 }
 
-static bool is_disk_trouble(int err)
-{
-	return err == -ENOSPC || err == -EDQUOT || err == -EIO || err == -EROFS || err == -EFBIG;
-}
-
-/* The file's own place is full or broken: the profile goes to $TMPDIR rather than nowhere. */
-static int write_elsewhere(struct session *session, struct writing *writing, const char *path,
-			   struct profile_summary *summary, uint64_t *bytes)
-{
-	const char *directory = getenv("TMPDIR"), *slash = strrchr(path, '/');
-	char other[8400];
-	int err;
-
-	if (!directory || !*directory)
-		directory = "/tmp";
-	snprintf(other, sizeof(other), "%s/%s", directory, slash ? slash + 1 : path);
-	profile_summary_clear(summary);
-	err = write_to(session, writing, other, summary, bytes);
-	if (err)
-		log_error("%s: %s; the profile is lost", other, strerror(-err));
-	else
-		log_info("wrote %s instead", other);
-	return err;
-}
-
-static int write_and_report(struct session *session, struct writing *writing, const char *path)
+/* Whether there is a profile, and what there is to say of it, or of its absence. */
+static int write_and_report(struct session *session, struct writing *writing, const char *path,
+			    char failed[PATH_BYTES])
 {
 	struct profile_summary summary = {0};
 	uint64_t bytes = 0;
 	int err;
 
-	err = write_to(session, writing, path, &summary, &bytes);
+	err = write_to(session, writing, path, &summary, &bytes, failed);
 	if (!err && is_raw(path)) {
 		numbers_print_raw(session, &writing->numbers, path, bytes);
 	} else if (!err) {
@@ -283,33 +290,90 @@ static int write_and_report(struct session *session, struct writing *writing, co
 		numbers_print_top(path, &summary);
 	} else if (err == -EINTR) {
 		log_error("%s: interrupted while writing; nothing was saved", path);
+	} else if (err == -EPIPE) {
+		log_error("stdout: its reader went away before it had the whole profile");
 	} else {
-		log_error("%s: cannot write the profile: %s", path, strerror(-err));
-		if (is_disk_trouble(err) && strcmp(path, "-"))
-			(void)write_elsewhere(session, writing, path, &summary, &bytes);
+		log_error("%s: cannot write the %s: %s", strcmp(path, "-") ? path : "stdout",
+			  is_raw(path) ? "raw capture" : "profile", strerror(-err));
 	}
 	profile_summary_clear(&summary);
 	return err;
 }
 
+/* ---- what is saved if that fails ----------------------------------------------------- */
+
+struct raw_attempt {
+	struct session *session;
+	struct writing *writing;
+};
+
+static int write_raw_capture(void *context, const char *path)
+{
+	struct raw_attempt *attempt = context;
+	struct writing *writing = attempt->writing;
+	struct profile_summary none = {0};
+	char failed[PATH_BYTES];
+	uint64_t bytes;
+
+	progress_begin(&writing->whole, &writing->view, "saving a raw capture",
+		       writing->numbers.used_bytes + 1);
+	return write_to(attempt->session, writing, path, &none, &bytes, failed);
+}
+
+/* The command that makes the profile that was wanted of the raw capture. */
+static void tell_where(const char *raw, const char *path)
+{
+	const char *profile = is_raw(path) || !strcmp(path, "-") ? "PROFILE.json.gz" : path;
+
+	log_error("what was recorded is saved as a raw capture: %s", raw);
+	log_error("geckobpf convert %s -o %s makes the profile of it", raw, profile);
+}
+
+/*
+ * Nothing is looked up for a raw capture, and little memory is needed, so what kept the profile from being made need not keep
+ * it. Readable for its owner alone: it may be in a directory that is everybody's.
+ */
+static void save_elsewhere(struct session *session, struct writing *writing, const char *path,
+			   const char *failed)
+{
+	struct raw_attempt attempt = {session, writing};
+	char name[128], raw[PATH_BYTES];
+	const struct rescue rescue = {
+		.path = path, .failed = failed, .suffix = ".gbpf", .stdout_name = name};
+	mode_t mask;
+	int err;
+
+	default_path(session, name, sizeof(name));
+	name[output_suffix(name) - name] = '\0';
+	close_symbols(writing);
+	mask = umask(S_IRWXG | S_IRWXO);
+	err = rescue_write(&rescue, write_raw_capture, &attempt, raw, sizeof(raw));
+	umask(mask);
+	if (!err)
+		tell_where(raw, path);
+	else if (err == -EINTR)
+		log_error("%s: interrupted while writing; nothing was saved", raw);
+	else
+		log_error("%s: cannot write a raw capture either: %s; the recording is lost", raw,
+			  strerror(-err));
+}
+
 /* To `path`, with everything up to `until_ns`; 0: all. */
 static int save(struct session *session, const char *path, uint64_t until_ns)
 {
-	struct writing *writing = calloc(1, sizeof(*writing));
+	struct writing writing = {0};
+	char failed[PATH_BYTES] = "";
 	int err;
 
-	if (!writing) {
-		log_error("out of memory; the profile is lost");
-		return -ENOMEM;
-	}
-	err = prepare(session, writing, is_raw(path), until_ns);
+	err = prepare(session, &writing, is_raw(path), until_ns);
 	if (err)
-		log_error("symbols: %s; the profile is lost", strerror(-err));
+		log_error("%s: cannot write the profile: symbols: %s", path, strerror(-err));
 	else
-		err = write_and_report(session, writing, path);
-	kernel_symbols_close(writing->kernel);
-	symbolizer_close(writing->symbolizer);
-	free(writing);
+		err = write_and_report(session, &writing, path, failed);
+	if (err && err != -EINTR)
+		save_elsewhere(session, &writing, path,
+			       rescue_is_disk_trouble(err) ? failed : NULL);
+	close_symbols(&writing);
 	return err;
 }
 

@@ -9,7 +9,8 @@ struct session;
 int save_check(struct session *session);
 
 /*
- * Writes the profile; if its disk is full, to $TMPDIR instead. 0; -errno, logged, also when it had to go to $TMPDIR.
+ * Writes the profile. The first error ends that and leaves no file; it is logged, and what was recorded is saved as a raw
+ * capture elsewhere (rescue.h), unless the user interrupted it (-EINTR). 0; -errno, whatever could be saved.
  */
 int save_profile(struct session *session);
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Bad input and bad days: one line that names the object and the remedy, a non-zero exit status, nothing half-written."""
 
-import fcntl
 import os
 import re
-import select
 import shutil
 import signal
 import time
@@ -244,93 +242,6 @@ def test_unknown_suffix(test):
         directory = test.make_directory("out")
         refuse_output(test, os.path.join(directory, name), re.escape(name), r"\.json", r"\.json\.gz")
         expect_equal(os.listdir(directory), [], "the output directory")
-
-
-def test_disk_full(test):
-    """What does not fit beside the chosen file is saved in $TMPDIR."""
-    target, directory = test.start_target("threads"), test.make_directory("small")
-    elsewhere = test.make_directory("tmpdir")
-    recording = test.record(
-        "--pid", target.pid, "--duration", "2", "--rate", "10000", directory=directory,
-        env={**os.environ, "TMPDIR": elsewhere},
-        prefix=["unshare", "--mount", "--propagation", "private", "sh", "-c",
-                f'mount -t tmpfs -o size=64k tmpfs {directory} && cd / && "$0" "$@"; status=$?; '
-                f'echo "left: $(ls -A {directory} | tr "\\n" " ")"; exit $status'])
-    expect_equal(recording.wait(60), 1, "the exit status")
-    expect_match("no space left|full", recording.stderr, "the error")
-    expect("left: \n" in recording.stdout, f"a partial file is left: {recording.stdout!r}")
-    saved = os.listdir(elsewhere)
-    expect_equal(len(saved), 1, "the number of files in $TMPDIR")
-    expect(os.path.join(elsewhere, saved[0]) in recording.stderr, f"it does not say where: {recording.stderr!r}")
-    profile = Profile(os.path.join(elsewhere, saved[0]))
-    expect(len(profile.thread(name="busy").samples()) > 1000, "the saved profile has no samples")
-
-
-def test_disk_full_everywhere(test):
-    target, directory = test.start_target("threads"), test.make_directory("small")
-    recording = test.record(
-        "--pid", target.pid, "--duration", "2", "--rate", "10000", directory=directory,
-        env={**os.environ, "TMPDIR": directory},
-        prefix=["unshare", "--mount", "--propagation", "private", "sh", "-c",
-                f'mount -t tmpfs -o size=64k tmpfs {directory} && cd / && "$0" "$@"; status=$?; '
-                f'echo "left: $(ls -A {directory} | tr "\\n" " ")"; exit $status'])
-    expect_equal(recording.wait(60), 1, "the exit status")
-    expect_match("no space left|full", recording.stderr, "the error")
-    expect("left: \n" in recording.stdout, f"a partial file is left: {recording.stdout!r}")
-
-
-def blocked_writer(test):
-    """A recording that wants to write more to stdout than its reader reads: it is in the middle of writing."""
-    target = test.start_target("threads")
-    reader, writer = os.pipe()
-    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
-    directory = test.make_directory("out")
-    env = {**os.environ, "TMPDIR": test.make_directory("tmpdir")}
-    recording = test.record("--pid", target.pid, "--rate", "10000", "-o", "-", output=None, stdout=writer,
-                            directory=directory, env=env)
-    os.close(writer)
-    recording.wait_started()
-    select.select([], [], [], 2)
-    recording.signal(signal.SIGINT)
-    expect(select.select([reader], [], [], 20)[0], "it does not begin to write")
-    return recording, reader, env["TMPDIR"]
-
-
-def test_second_interrupt_while_writing(test):
-    recording, reader, temporary = blocked_writer(test)
-    expect(recording.popen.poll() is None, "the profile was too small for the test")
-    recording.signal(signal.SIGINT)
-    status = recording.wait(10)
-    os.close(reader)
-    expect(status not in (0, -signal.SIGSEGV, -signal.SIGABRT), f"the exit status is {status}")
-    expect_equal(os.listdir(recording.directory), [], "the directory")
-    expect_equal(os.listdir(temporary), [], "$TMPDIR")
-
-
-def test_second_interrupt_removes_file(test):
-    """The same with a file: it is whole, or not there."""
-    target, directory = test.start_target("threads"), test.make_directory("out")
-    recording = test.record("--pid", target.pid, "--rate", "20000", directory=directory, output="p.json")
-    recording.wait_started()
-    select.select([], [], [], 3)
-    recording.signal(signal.SIGINT)
-    # Both signals may come before the first byte is written, or the second after the last: never half a file.
-    wait_until(lambda: os.listdir(directory) or recording.popen.poll() is not None, "the file")
-    recording.signal(signal.SIGINT)
-    if recording.wait(20) == 0:
-        Profile(recording.path)
-    else:
-        expect_equal(os.listdir(directory), [], "the directory")
-
-
-def test_reader_goes_away(test):
-    recording, reader, temporary = blocked_writer(test)
-    os.close(reader)
-    status = recording.wait(10)
-    expect(status in (-signal.SIGPIPE,) or status > 0, f"the exit status is {status}")
-    expect(len(error_lines(recording)) <= 2, f"stderr: {recording.stderr!r}")
-    expect("Sanitizer" not in recording.stderr, "it crashed")
-    expect_equal(os.listdir(temporary), [], "$TMPDIR")
 
 
 # ---- COMMAND ---------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@
 
 /* Of one section: small enough to lose little with it, large enough to be compressed well. */
 #define BLOCKS_BYTES (256U * 1024)
-#define KERNEL_BYTES (1U << 20)
+#define KERNEL_BYTES (256U * 1024)
 
 static int write_packed(struct section_writer *writer, enum archive_kind kind,
 			struct packer *packer)

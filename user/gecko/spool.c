@@ -187,17 +187,22 @@ void spool_close(struct spool *spool)
 
 /* ---- to the file --------------------------------------------------------------- */
 
-/* A file without a name in $TMPDIR or /tmp. */
-static int open_file(struct spool_pool *pool)
+const char *spool_directory(void)
 {
 	const char *directory = getenv("TMPDIR");
+
+	return directory && *directory ? directory : "/tmp";
+}
+
+/* A file without a name. */
+static int open_file(struct spool_pool *pool)
+{
+	const char *directory = spool_directory();
 	char path[PATH_MAX];
 	int length;
 
 	if (pool->fd >= 0)
 		return 0;
-	if (!directory || !*directory)
-		directory = "/tmp";
 	pool->fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (pool->fd >= 0)
 		return 0;

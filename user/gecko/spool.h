@@ -25,6 +25,9 @@ struct packer;
 struct spool;
 struct spool_pool;
 
+/* Where the file is: $TMPDIR or /tmp. */
+const char *spool_directory(void);
+
 /*
  * `bound_bytes`: how much memory the bytes of all spools may take; 0: SPOOL_MEMORY_BYTES. `packer`: borrowed, and for this pool alone;
  * NULL: nothing is packed. 0 or -ENOMEM.

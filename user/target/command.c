@@ -29,6 +29,7 @@ static void run_child(int go_fd, int error_fd, char *const argv[], const struct 
 	if (read(go_fd, &go, 1) != 1)
 		_exit(127);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (user->is_set)
 		err = account_become(user);
