@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* main.c - picks the command, runs it, returns its exit status. */
+#include "base/temporary.h"
 #include "cmd/command_table.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@ int main(int argc, char **argv)
 {
 	size_t i;
 
+	temporary_guard();
 	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);

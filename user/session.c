@@ -64,8 +64,6 @@ static int block_signals(struct session *session)
 	session->is_masked = true;
 	/* A reader of our stdout that goes away is an error of write(2), not our death. */
 	signal(SIGPIPE, SIG_IGN);
-	/* So is a file that would be larger than it may be. */
-	signal(SIGXFSZ, SIG_IGN);
 	session->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	return session->signal_fd < 0 ? -errno : 0;
 }

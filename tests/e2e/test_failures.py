@@ -381,3 +381,18 @@ def test_report_to_full_disk(test):
             process = test.start([test.geckobpf, "report", raw, *arguments], stdout=full)
             expect_equal(process.wait(60), 1, "the exit status")
             expect_match("stdout: cannot write the report: no space left", process.stderr, "the error")
+
+
+def test_convert_is_interrupted(test):
+    """A signal ends it at once, and its file with it."""
+    raw = record_raw(test)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        directory = test.make_directory("out")
+        process = test.start([test.geckobpf, "convert", raw, "-o", os.path.join(directory, "p.json")],
+                             env=failing(test, directory, 100000, 0))
+        wait_until(lambda: is_stopped(process.pid), "the moment in which it writes")  # pylint: disable=cell-var-from-loop
+        expect_equal(len(os.listdir(directory)), 1, "files while it writes")
+        process.signal(number)
+        process.signal(signal.SIGCONT)
+        expect_equal(process.wait(10), -number, "the exit status")
+        expect_equal(os.listdir(directory), [], "the directory")

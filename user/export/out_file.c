@@ -1,32 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* out_file.c - see out_file.h. The temporary is ".name.PID.tmp", in the same directory. */
+/* out_file.c - see out_file.h. */
 #include "export/out_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/temporary.h"
 #include "export/text_out.h"
 
 struct out_file {
 	char *path, *temporary; /* `temporary`: NULL when there is none to remove */
 	FILE *stream;
 };
-
-static char *temporary_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	int directory = slash ? (int)(slash - path + 1) : 0;
-	size_t size = strlen(path) + sizeof("..-2147483648.tmp");
-	char *name = malloc(size);
-
-	if (name)
-		snprintf(name, size, "%.*s.%s.%d.tmp", directory, path, path + directory,
-			 (int)getpid());
-	return name;
-}
 
 static char *copy_text(const char *text)
 {
@@ -38,21 +25,14 @@ static char *copy_text(const char *text)
 
 static int create(struct out_file *file, const char *path)
 {
-	char *temporary = temporary_name(path);
-	int fd, err = 0;
+	int fd;
 
 	file->path = copy_text(path);
-	if (!temporary || !file->path) {
-		free(temporary);
+	if (!file->path)
 		return -ENOMEM;
-	}
-	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0) {
-		err = -errno;
-		free(temporary);
-		return err;
-	}
-	file->temporary = temporary;
+	fd = temporary_create(path, &file->temporary);
+	if (fd < 0)
+		return fd;
 	file->stream = fdopen(fd, "w");
 	if (!file->stream) {
 		close(fd);
@@ -89,13 +69,7 @@ int out_file_commit(struct out_file *file)
 	if (fclose(file->stream) && !err)
 		err = -errno;
 	file->stream = NULL;
-	if (!err && rename(file->temporary, file->path))
-		err = -errno;
-	if (err)
-		return err;
-	free(file->temporary);
-	file->temporary = NULL;
-	return 0;
+	return err ? err : temporary_rename(&file->temporary, file->path);
 }
 
 void out_file_close(struct out_file *file)
@@ -104,9 +78,7 @@ void out_file_close(struct out_file *file)
 		return;
 	if (file->stream)
 		fclose(file->stream);
-	if (file->temporary)
-		unlink(file->temporary);
-	free(file->temporary);
+	temporary_remove(&file->temporary);
 	free(file->path);
 	free(file);
 }

@@ -10,7 +10,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@
 #include <zstd_errors.h>
 
 #include "base/fd.h"
+#include "base/temporary.h"
 #include "gecko/packer.h"
 
 #define BLOCK_BYTES (256 * 1024)
@@ -41,10 +41,9 @@ struct output {
 	enum output_format format;
 	int fd;
 	int error;
-	bool is_temporary; /* `temporary` exists and is ours to remove */
 	bool is_stdout;
 	bool may_wait; /* a write to it may, for ever */
-	char *path, *temporary;
+	char *path, *temporary; /* NULL: stdout, or not there any more */
 	uint64_t bytes_in, bytes_out;
 	bool has_gzip;
 	z_stream gzip;
@@ -105,26 +104,6 @@ const char *output_suffix(const char *path)
 	return at ? at : path + strlen(path);
 }
 
-static char *temporary_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	int directory = slash ? (int)(slash - path + 1) : 0;
-	size_t size = strlen(path) + sizeof("..-2147483648.tmp");
-	char *name = malloc(size);
-
-	if (name)
-		snprintf(name, size, "%.*s.%s.%d.tmp", directory, path, path + directory,
-			 (int)getpid());
-	return name;
-}
-
-static int create(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-	return fd < 0 ? -errno : fd;
-}
-
 int output_check(const char *path)
 {
 	enum output_format format;
@@ -136,17 +115,12 @@ int output_check(const char *path)
 		return err;
 	if (!stat(path, &at) && S_ISDIR(at.st_mode))
 		return -EISDIR;
-	temporary = temporary_name(path);
-	if (!temporary)
-		return -ENOMEM;
-	fd = create(temporary);
-	if (fd >= 0) {
-		unlink(temporary);
-		fd_close(&fd);
-		fd = 0;
-	}
-	free(temporary);
-	return fd;
+	fd = temporary_create(path, &temporary);
+	if (fd < 0)
+		return fd;
+	temporary_remove(&temporary);
+	fd_close(&fd);
+	return 0;
 }
 
 /* ---- opening -------------------------------------------------------------------- */
@@ -162,14 +136,10 @@ static int open_file(struct output *output, const char *path)
 		return 0;
 	}
 	output->path = strdup(path);
-	output->temporary = temporary_name(path);
-	if (!output->path || !output->temporary)
+	if (!output->path)
 		return -ENOMEM;
-	output->fd = create(output->temporary);
-	if (output->fd < 0)
-		return output->fd;
-	output->is_temporary = true;
-	return 0;
+	output->fd = temporary_create(path, &output->temporary);
+	return output->fd < 0 ? output->fd : 0;
 }
 
 static int open_gzip(struct output *output)
@@ -445,19 +415,14 @@ static int finish_file(struct output *output)
 	output->fd = -1;
 	if (err)
 		return -errno;
-	if (rename(output->temporary, output->path))
-		return -errno;
-	output->is_temporary = false;
-	return 0;
+	return temporary_rename(&output->temporary, output->path);
 }
 
 static void drop_temporary(struct output *output)
 {
 	if (!output->is_stdout)
 		fd_close(&output->fd);
-	if (output->is_temporary)
-		unlink(output->temporary);
-	output->is_temporary = false;
+	temporary_remove(&output->temporary);
 }
 
 int output_commit(struct output *output)
@@ -482,7 +447,6 @@ void output_close(struct output *output)
 		deflateEnd(&output->gzip);
 	ZSTD_freeCStream(output->zstd);
 	free(output->path);
-	free(output->temporary);
 	free(output);
 }
 
