@@ -77,7 +77,7 @@ static int read_back(const struct replay *replay, uint64_t *entries)
 
 	*entries = 0;
 	for (i = 0; i < processes_count(replay->processes) && !err; i++) {
-		const struct profile_buffer *buffer = processes_at(replay->processes, i)->buffer;
+		struct profile_buffer *buffer = processes_at(replay->processes, i)->buffer;
 
 		if (buffer)
 			err = profile_buffer_read(buffer, &visitor, entries);

@@ -115,7 +115,8 @@ static void check_process(const struct room *room, size_t number)
 	for (i = 1; i < process->space.count; i++)
 		if (process->space.items[i].from_ns < process->space.items[i - 1].from_ns)
 			abort();
-	if (process->buffer && profile_buffer_read(process->buffer, &visitor, process))
+	if (process->buffer && (profile_buffer_read(process->buffer, &visitor, process) ||
+				profile_buffer_get_state(process->buffer).damaged))
 		abort();
 }
 

@@ -104,6 +104,7 @@ static size_t assert_readable(struct profile_buffer *buffer, const struct put_lo
 	assert_int_equal(now.pushed, log->count);
 	comparison.at = (size_t)now.cleared;
 	assert_int_equal(profile_buffer_read(buffer, &comparing, &comparison), 0);
+	assert_int_equal(profile_buffer_get_state(buffer).damaged, 0);
 	assert_int_equal(comparison.at, log->count);
 	return comparison.restarts;
 }

@@ -378,8 +378,9 @@ static const struct argp argp = {
 	       "Other commands: `geckobpf report FILE...` shows what is hot in profiles as text, "
 	       "`geckobpf convert FILE... -o OUT` writes them for pprof and for flame graphs; each "
 	       "has a --help.\n\n"
-	       "Exit status: 0, or the command's own; 1 when the profile could not be made; 2 for "
-	       "a wrong "
+	       "Exit status: 0, or the command's own; 1 when the profile could not be made (what "
+	       "was recorded is then saved as a raw capture where there is room, unless a second "
+	       "signal ended the saving); 2 for a wrong "
 	       "command line; 126 or 127 when the command cannot be run.",
 };
 

@@ -146,12 +146,14 @@ static int on_sample(void *context, const struct sample_view *sample)
 	if (!is_in_profile(writer->pass->input->facts, sample))
 		return 0;
 	err = need_stream(writer, sample->thread);
+	if (!err)
+		err = thread_stream_sample(writer->threads[sample->thread].stream, sample);
 	if (err)
 		return err;
 	writer->sample_count++;
 	if (sample->user_end < GB_STACK_END_COUNT)
 		writer->pass->summary.stack_ends[sample->user_end]++;
-	return thread_stream_sample(writer->threads[sample->thread].stream, sample);
+	return 0;
 }
 
 static int read_buffer(struct process_writer *writer, struct progress *progress)
