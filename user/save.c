@@ -325,8 +325,10 @@ static void tell_where(const char *raw, const char *path)
 {
 	const char *profile = is_raw(path) || !strcmp(path, "-") ? "PROFILE.json.gz" : path;
 
-	log_error("what was recorded is saved as a raw capture: %s", raw);
-	log_error("geckobpf convert %s -o %s makes the profile of it", raw, profile);
+	log_error("what was recorded is saved as a raw capture; make the profile of it with: "
+		  "geckobpf "
+		  "convert %s -o %s",
+		  raw, profile);
 }
 
 /*
