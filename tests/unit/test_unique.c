@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "gecko/stack_map.h"
 #include "gecko/unique.h"
 
 #include "alloc.h"
@@ -131,50 +130,6 @@ static void a_failed_add_changes_nothing(void **state)
 	unique_clear(&table);
 }
 
-static void stack_map_by_epoch(void **state)
-{
-	struct stack_map map = {.epoch = 1};
-
-	assert_int_equal(stack_map_get(&map, 0, false), STACK_MAP_NONE);
-	assert_int_equal(stack_map_put(&map, 3000, true, 7), 0);
-	assert_int_equal(stack_map_put(&map, 3000, false, 8), 0);
-	assert_int_equal(stack_map_put(&map, 0, false, 9), 0);
-	assert_int_equal(stack_map_get(&map, 3000, true), 7);
-	assert_int_equal(stack_map_get(&map, 3000, false), 8);
-	assert_int_equal(stack_map_get(&map, 0, false), 9);
-	assert_int_equal(stack_map_get(&map, 0, true), STACK_MAP_NONE);
-	assert_int_equal(stack_map_get(&map, 2999, true), STACK_MAP_NONE);
-	assert_int_equal(stack_map_get(&map, 1000, true), STACK_MAP_NONE);
-	assert_int_equal(stack_map_get(&map, 1U << 31, true), STACK_MAP_NONE);
-
-	map.epoch = 2;
-	assert_int_equal(stack_map_get(&map, 3000, true), STACK_MAP_NONE);
-	assert_int_equal(stack_map_put(&map, 3001, true, 1), 0);
-	assert_int_equal(stack_map_get(&map, 3000, true), STACK_MAP_NONE);
-	assert_int_equal(stack_map_get(&map, 3001, true), 1);
-	stack_map_clear(&map);
-	assert_int_equal(map.count, 0);
-}
-
-/* Epoch 0 is like any other: a new page is empty in it too. */
-static int fill_map(void *context)
-{
-	struct stack_map map = {0};
-	int err = stack_map_put(&map, 5, true, 50);
-
-	if (!err)
-		assert_int_equal(stack_map_get(&map, 5, false), STACK_MAP_NONE);
-	if (!err)
-		err = stack_map_put(&map, 100000, false, 51);
-	stack_map_clear(&map);
-	return err;
-}
-
-static void failing_allocations(void **state)
-{
-	assert_int_equal(alloc_fail_each(fill_map, NULL), 4);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,8 +138,6 @@ int main(void)
 		cmocka_unit_test(reset_forgets),
 		cmocka_unit_test(parents_precede_children),
 		cmocka_unit_test(a_failed_add_changes_nothing),
-		cmocka_unit_test(stack_map_by_epoch),
-		cmocka_unit_test(failing_allocations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
