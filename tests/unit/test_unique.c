@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Dense numbers, and the stacks that nodes have. */
+/* Numbers are dense, in order of first use. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
