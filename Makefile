@@ -32,6 +32,7 @@ OUR_CFLAGS := -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGECKOBPF_VERSION='
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
 	-Wno-unused-parameter -fno-omit-frame-pointer -Iuser -Iinclude -I$(BUILD)/skel -MMD -MP
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -DGECKOBPF_SANITIZED)
+STATIC_FLAGS := $(if $(STATIC),-DGECKOBPF_STATIC)
 BPF_CFLAGS := -g -O2 -mcpu=v2 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	-Ivmlinux/$(ARCH) -Iinclude -Ibpf $(if $(MULTIARCH),-I/usr/include/$(MULTIARCH)) -MMD -MP
 LIBS := -lbpf -lelf -llzma -lzstd -lz -liberty -lcap -ljansson
@@ -104,7 +105,7 @@ $(APP_OBJ): | $(SKEL)
 $(BUILD)/%.o: %.c
 	$(say) CC $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(OUR_CFLAGS) $(SAN_FLAGS) $(CFLAGS) $(CPPFLAGS) -c $< -o $@
+	$(Q)$(CC) $(OUR_CFLAGS) $(SAN_FLAGS) $(STATIC_FLAGS) $(CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/libcore.a: $(CORE_OBJ)
 	$(say) AR $@

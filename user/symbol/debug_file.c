@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -82,11 +83,11 @@ static bool is_match(const struct search *search, const struct elf_file *candida
 
 /* ---- looking into places ------------------------------------------------------ */
 
-/* Resolves `path`, and symbolic links in it, as a process with that root directory would. */
-static int open_below(const char *root, const char *path)
+/* Where it leads, not opened: that can have effects on what is no file. */
+static int find_below(const char *root, const char *path)
 {
 	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT,
 	};
 	int dir, fd;
@@ -104,11 +105,26 @@ static int open_below(const char *root, const char *path)
 	return fd;
 }
 
+int debug_file_open_below(const char *root, const char *path)
+{
+	int place = find_below(root, path), fd = -1;
+	char name[32];
+	struct stat stat;
+
+	if (place < 0)
+		return -1;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);
+	if (!fstat(place, &stat) && S_ISREG(stat.st_mode))
+		fd = open(name, O_RDONLY | O_CLOEXEC);
+	fd_close(&place);
+	return fd;
+}
+
 /* 0: search->found is set; -ENOENT: not there, or not the right one; -ENOMEM. */
 static int try_path(struct search *search, const char *root, const char *path, bool linked)
 {
 	struct elf_file *candidate;
-	int fd = open_below(root, path), err;
+	int fd = debug_file_open_below(root, path), err;
 
 	if (fd < 0)
 		return -ENOENT;

@@ -126,6 +126,7 @@ static void add_segment(struct elf_layout *layout, const GElf_Phdr *header)
 		.offset = header->p_offset,
 		.address = header->p_vaddr,
 		.file_bytes = header->p_filesz,
+		.memory_bytes = header->p_memsz,
 		.executable = header->p_flags & PF_X,
 	};
 }
@@ -164,6 +165,49 @@ void elf_layout_free(struct elf_layout *layout)
 {
 	free(layout->segments);
 	*layout = (struct elf_layout){0};
+}
+
+bool elf_layout_has_code(const struct elf_layout *layout)
+{
+	size_t i;
+
+	for (i = 0; i < layout->segment_count; i++)
+		if (layout->segments[i].executable && layout->segments[i].file_bytes)
+			return true;
+	return false;
+}
+
+/* Code is mapped in whole pages, all of a segment at once. */
+static bool is_mapped_as(const struct elf_segment *segment, uint64_t bytes)
+{
+	uint64_t lead = segment->address & (PAGE_BYTES - 1);
+
+	if (!segment->executable || segment->memory_bytes > UINT64_MAX - 2 * PAGE_BYTES)
+		return false;
+	return ((segment->memory_bytes + lead + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1)) == bytes;
+}
+
+int elf_layout_place_code(struct elf_layout *layout, uint64_t offset, uint64_t bytes)
+{
+	struct elf_segment *code = NULL;
+	size_t i;
+
+	for (i = 0; i < layout->segment_count; i++) {
+		struct elf_segment *segment = &layout->segments[i];
+
+		if (!is_mapped_as(segment, bytes)) {
+			segment->file_bytes = 0;
+			continue;
+		}
+		if (code)
+			return -ENOENT; /* either of them could be meant */
+		code = segment;
+	}
+	if (!code)
+		return -ENOENT;
+	code->offset = offset + (code->address & (PAGE_BYTES - 1));
+	code->file_bytes = code->memory_bytes;
+	return 0;
 }
 
 /*

@@ -21,7 +21,7 @@ struct elf_file;
 
 struct elf_segment { /* a PT_LOAD */
 	uint64_t offset, address;
-	uint64_t file_bytes;
+	uint64_t file_bytes, memory_bytes;
 	bool executable;
 };
 
@@ -40,6 +40,15 @@ void elf_layout_free(struct elf_layout *layout);
 
 /* The virtual address of `offset` bytes into the file. 0, or -ENOENT: that part is not loaded. */
 int elf_layout_address(const struct elf_layout *layout, uint64_t offset, uint64_t *address);
+
+/* Whether the file has the code in it, as a debug file has not. */
+bool elf_layout_has_code(const struct elf_layout *layout);
+
+/*
+ * For a debug file, which does not tell where in the file its code was: the code that was mapped from `offset` on, `bytes` of it.
+ * 0; -ENOENT: that is not all of one segment's code.
+ */
+int elf_layout_place_code(struct elf_layout *layout, uint64_t offset, uint64_t bytes);
 
 /*
  * Only the build id of `file`: its size, 0 if it has none; at most ELF_BUILD_ID_MAX_BYTES at

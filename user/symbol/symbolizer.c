@@ -32,6 +32,8 @@ struct symbol_file {
 	struct symbol_file *next;
 	struct symbolizer *symbolizer;
 	struct symbol_source source;
+	enum symbol_part part; /* that stands for a file that was searched for */
+	struct symbol_other other;
 	bool layout_read, symbols_read;
 	int layout_err, symbols_err; /* what came of it */
 	struct elf_layout layout;
@@ -43,6 +45,7 @@ struct symbolizer {
 	struct symbol_file *files;
 	struct intern *names;
 	const char *debug_dir;
+	struct symbol_search search;
 	bool raw_names;
 	char printed[DEMANGLE_MAX_BYTES + sizeof(STUB_SUFFIX)];
 };
@@ -57,6 +60,8 @@ int symbolizer_open(struct symbolizer **out, const struct symbol_options *option
 	symbolizer->debug_dir = "/usr/lib/debug";
 	if (options && options->debug_dir)
 		symbolizer->debug_dir = options->debug_dir;
+	if (options && options->search)
+		symbolizer->search = *options->search;
 	symbolizer->raw_names = options && options->raw_names;
 	err = intern_open(&symbolizer->names);
 	if (err) {
@@ -106,8 +111,26 @@ int symbolizer_add_file(struct symbolizer *symbolizer, const struct symbol_sourc
 
 /* ---- reading files ------------------------------------------------------------ */
 
-static int open_source(const struct symbol_source *source, struct elf_file **out)
+/* If all that is left of a file is its debug file, that says enough. */
+static int search_source(struct symbol_file *file, struct elf_file **out)
 {
+	const struct symbol_source *source = &file->source;
+	const struct symbol_search *search = &file->symbolizer->search;
+	const struct symbol_want want = {source->path, source->build_id, source->build_id_bytes};
+	int err = symbol_search_find(search, &want, file->part, out, &file->other);
+
+	if (err != -ENOENT || file->layout_read || !source->code_bytes)
+		return err;
+	file->part = SYMBOL_PART_DEBUG;
+	return symbol_search_find(search, &want, file->part, out, NULL);
+}
+
+static int open_source(struct symbol_file *file, struct elf_file **out)
+{
+	const struct symbol_source *source = &file->source;
+
+	if (source->build_id_bytes)
+		return search_source(file, out);
 	if (source->image)
 		return elf_file_open_image(out, source->image, source->image_bytes);
 	if (source->fd >= 0)
@@ -118,7 +141,8 @@ static int open_source(const struct symbol_source *source, struct elf_file **out
 static int read_layout(struct symbol_file *file)
 {
 	struct elf_file *elf;
-	int err = open_source(&file->source, &elf);
+	const struct symbol_source *source = &file->source;
+	int err = open_source(file, &elf);
 
 	if (err)
 		return err;
@@ -126,6 +150,8 @@ static int read_layout(struct symbol_file *file)
 	elf_file_close(elf);
 	if (!err && !file->layout.segment_count)
 		err = -ENOEXEC;
+	if (!err && file->part == SYMBOL_PART_DEBUG && !elf_layout_has_code(&file->layout))
+		err = elf_layout_place_code(&file->layout, source->code_offset, source->code_bytes);
 	return err;
 }
 
@@ -184,9 +210,14 @@ static int add_separate(struct symbol_table *table, const struct symbol_file *fi
 		.root = file->source.root,
 		.debug_dir = file->symbolizer->debug_dir,
 	};
+	const struct symbol_want want = {file->source.path, file->layout.build_id,
+					 file->layout.build_id_bytes};
 	struct elf_file *debug;
 	int err = debug_file_open(&debug, elf, &file->layout, &place);
 
+	if (err == -ENOENT)
+		err = symbol_search_find(&file->symbolizer->search, &want, SYMBOL_PART_DEBUG,
+					 &debug, NULL);
 	if (err == -ENOENT)
 		err = debug_file_open_embedded(&debug, elf);
 	if (err)
@@ -214,7 +245,7 @@ static int read_symbols(struct symbol_file *file)
 {
 	struct symbol_table *table = NULL;
 	struct elf_file *elf;
-	int err = open_source(&file->source, &elf);
+	int err = open_source(file, &elf);
 
 	if (err)
 		return err;
@@ -305,6 +336,14 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol 
 	out->address = symbol->address;
 	out->size = symbol->flags & TABLE_SYMBOL_GUESSED ? 0 : symbol->size;
 	return 0;
+}
+
+enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct symbol_other *other)
+{
+	if (!file->layout_err && !file->symbols_err)
+		return SYMBOL_TROUBLE_STRIPPED;
+	*other = file->other;
+	return file->other.is_there ? SYMBOL_TROUBLE_OTHER_BUILD : SYMBOL_TROUBLE_MISSING;
 }
 
 size_t symbol_file_build_id(struct symbol_file *file, uint8_t *bytes, size_t capacity)

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/symbol_search.h"
+
 struct symbolizer;
 struct symbol_file;
 
@@ -30,10 +32,17 @@ struct symbol_source {
 	const void *image; /* or the file in memory (vDSO); NULL: none */
 	size_t image_bytes;
 	const char *root; /* "/proc/PID/root": where the process has its files; NULL: none */
+	/* Of a file that is not at hand, so searched for: its build id; no bytes: it is. */
+	const uint8_t *build_id;
+	size_t build_id_bytes;
+	/* What of it was mapped as code, which makes a debug file alone enough; 0 bytes: not known. */
+	uint64_t code_offset, code_bytes;
 };
 
 struct symbol_options {
 	const char *debug_dir; /* borrowed; NULL: /usr/lib/debug */
+	const struct symbol_search *
+		search; /* where else files are, copied; what it points to is borrowed; NULL: nowhere */
 	bool raw_names; /* do not demangle */
 };
 
@@ -57,6 +66,17 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol 
  * read.
  */
 size_t symbol_file_build_id(struct symbol_file *file, uint8_t *bytes, size_t capacity);
+
+/* Why code in a file has no name. */
+enum symbol_trouble {
+	SYMBOL_TROUBLE_STRIPPED, /* no symbol covers it */
+	SYMBOL_TROUBLE_MISSING, /* the file was not found, or cannot be read */
+	SYMBOL_TROUBLE_OTHER_BUILD, /* nor found, but another build of it */
+	SYMBOL_TROUBLE_NO_BUILD_ID, /* it is not known what to look for */
+};
+
+/* After a lookup. *other: what else was met, if the trouble is that. */
+enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct symbol_other *other);
 
 /*
  * How the file's offsets become virtual addresses, and the lowest page it loads. 0 or as
