@@ -326,6 +326,87 @@ static void unknown_thread(void **state)
 	processes_close(input.processes);
 }
 
+/* Which files gave no names, and why; the one that most samples went through comes first. */
+static void unnamed_files(void **state)
+{
+	struct profile_summary summary = {0};
+	char *text = document(true, &summary);
+	const struct profile_file *file = summary.unnamed.items;
+
+	assert_int_equal(summary.unnamed.count, 1);
+	assert_string_equal(file->path, "/nonexistent/libx.so");
+	/* Two of the first thread, two of the worker. */
+	assert_int_equal(file->samples, 4);
+	assert_int_equal(file->trouble, SYMBOL_TROUBLE_MISSING);
+	assert_int_equal(file->wanted.size, 20);
+	assert_null(strstr(text, "files_of_another_build"));
+	free(text);
+	profile_summary_clear(&summary);
+	/* As it was recorded, it is not known by its place alone. */
+	lib.is_recorded = true;
+	lib.build_id.size = 0;
+	free(document(true, &summary));
+	assert_int_equal(summary.unnamed.items[0].trouble, SYMBOL_TROUBLE_NO_BUILD_ID);
+	profile_summary_clear(&summary);
+	/* Something that can be read, but is another build. */
+	lib.build_id.size = 20;
+	lib.path = (char *)"/proc/self/exe";
+	text = document(true, &summary);
+	assert_int_equal(summary.unnamed.items[0].trouble, SYMBOL_TROUBLE_OTHER_BUILD);
+	assert_true(summary.unnamed.items[0].other.is_there);
+	assert_contains(text, "\"files_of_another_build\":1");
+	free(text);
+	profile_summary_clear(&summary);
+	lib.is_recorded = false;
+	free(document(true, &summary));
+	assert_int_equal(summary.unnamed.items[0].trouble, SYMBOL_TROUBLE_OTHER_BUILD);
+	profile_summary_clear(&summary);
+	lib.path = (char *)"/nonexistent/libx.so";
+}
+
+/* A recording of another clock beside it: it begins 500 ms later, though its clock says 100 ms. */
+static void another_clock(void **state)
+{
+	static const struct profile_part parts[] = {{"a", &facts}, {"b", &facts}};
+	const struct gb_task task = {.tgid = 4242, .tid = 4242};
+	const struct sample_entry entry = {.time_ns = 130 * MS, .cpu_ns = MS};
+	struct profile_facts other = facts, whole = facts;
+	struct profile_input second = {.facts = &other};
+	struct profile_input input = {
+		.facts = &facts, .processes = processes, .whole = &whole, .next = &second};
+	struct profile_summary summary = {0};
+	struct thread *thread;
+	char *text;
+
+	other.start_ns = 100 * MS;
+	other.end_ns = 200 * MS;
+	other.start_real_ns = facts.start_real_ns + 500 * MS;
+	other.lead_ns = 500 * MS;
+	whole.product = "both";
+	whole.parts = parts;
+	whole.part_count = 2;
+	assert_int_equal(processes_open(&second.processes), 0);
+	assert_int_equal(processes_thread(second.processes, &task, &thread), 0);
+	thread->process->life = 7;
+	thread->process->died_ns = 150 * MS;
+	assert_int_equal(open_buffer(thread->process), 0);
+	assert_int_equal(profile_buffer_put_sample(thread->process->buffer, &entry), 0);
+	assert_int_equal(write_profile(&input, &summary), 0);
+	assert_int_equal(fd_read_file(PATH, &text, NULL), 0);
+	assert_contains(text, "\"product\":\"both\"");
+	assert_contains(text, "\"pid\":\"4242.7\"");
+	assert_contains(text, "\"registerTime\":500,\"unregisterTime\":550");
+	assert_contains(text, ROWS "[[null,530,0,0]]}");
+	/* All have the same start. */
+	assert_null(strstr(text, "\"startTime\":1767225600623"));
+	assert_contains(text, "\"b\":{\"product\":\"my\\\"app\"");
+	free(text);
+	unlink(PATH);
+	profile_summary_clear(&summary);
+	profile_buffer_close(thread->process->buffer);
+	processes_close(second.processes);
+}
+
 static bool is_cancelled(void *context)
 {
 	return true;
@@ -395,6 +476,7 @@ int main(void)
 		cmocka_unit_test(libs),           cmocka_unit_test(other_processes),
 		cmocka_unit_test(summary_counts), cmocka_unit_test(addresses),
 		cmocka_unit_test(no_samples),     cmocka_unit_test(unknown_thread),
+		cmocka_unit_test(unnamed_files),  cmocka_unit_test(another_clock),
 		cmocka_unit_test(cancelled),      cmocka_unit_test(failing_allocations),
 	};
 

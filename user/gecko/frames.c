@@ -49,6 +49,7 @@ struct frames {
 	struct label label;
 	uint64_t now_ns, era_from_ns, era_end_ns;
 	uint64_t unnamed;
+	uint32_t unnamed_in; /* of the location at hand */
 	uint32_t epoch;
 };
 
@@ -136,7 +137,7 @@ static int add_location(struct frames *frames, enum frame_category category, uin
 		return err;
 	if (key == frames->locations.count)
 		frames->locations.items[frames->locations.count++] =
-			(struct location){text, (uint8_t)category};
+			(struct location){text, (uint8_t)category, frames->unnamed_in};
 	*id = key;
 	return 0;
 }
@@ -156,6 +157,7 @@ static int label_code(struct frames *frames, const struct mapping *mapping, uint
 	if (!err)
 		return label_function(&frames->label, symbol.name, path);
 	frames->unnamed++;
+	frames->unnamed_in = mapping->object->number + 1;
 	return label_offset(&frames->label, path, offset);
 }
 
@@ -201,6 +203,7 @@ static int make_location(struct frames *frames, uint64_t address, bool is_kernel
 	enum frame_category category = is_kernel ? CATEGORY_KERNEL : CATEGORY_USER;
 	int err;
 
+	frames->unnamed_in = 0;
 	if (is_kernel)
 		err = label_kernel_code(frames, address);
 	else
@@ -215,7 +218,10 @@ static bool is_truncated_root(const struct frame_node *node)
 
 static int locate_truncated(struct frames *frames, const struct frame_node *node, uint32_t *id)
 {
-	int err = label_truncated(&frames->label, (unsigned int)node->pc);
+	int err;
+
+	frames->unnamed_in = 0;
+	err = label_truncated(&frames->label, (unsigned int)node->pc);
 
 	return err ? err : add_location(frames, CATEGORY_OTHER, id);
 }

@@ -49,6 +49,7 @@ struct frame_node {
 struct location {
 	uint32_t text;
 	uint8_t category; /* enum frame_category */
+	uint32_t unnamed_in; /* code of the object of that number + 1, without a name; 0: another */
 };
 
 /* 0 or -ENOMEM. */

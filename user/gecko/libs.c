@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "gecko/json.h"
+#include "gecko/profile.h"
 #include "gecko/unique.h"
 #include "symbol/symbolizer.h"
 #include "target/address_space.h"
@@ -36,6 +37,8 @@ struct lib {
 	struct symbol_file *file; /* NULL: not asked for so far */
 	char *root; /* borrowed by the symbolizer */
 	bool is_other; /* what is at the path now is not what was mapped */
+	const struct object *object; /* NULL: not asked for so far */
+	uint64_t unnamed_samples; /* with a leaf in it that has no name */
 };
 
 struct libs {
@@ -112,6 +115,13 @@ static int file_source(const struct object *object, struct lib *lib, struct symb
 			return -ENOMEM;
 		snprintf(lib->root, ROOT_BYTES, "/proc/%d/root", (int)object->first_pid);
 	}
+	if (object->is_recorded) {
+		source->build_id = object->build_id.bytes;
+		source->build_id_bytes = object->build_id.size;
+		source->code_offset = object->code_offset;
+		source->code_bytes = object->code_bytes;
+		return object->build_id.size ? 0 : -ENOENT;
+	}
 	source->fd = object->fd;
 	source->root = object->first_pid > 0 ? lib->root : NULL;
 	return 0;
@@ -121,11 +131,22 @@ static int file_source(const struct object *object, struct lib *lib, struct symb
 static bool is_other_file(const struct object *object, struct symbol_file *file)
 {
 	struct build_id found = {0};
+	uint64_t base;
 
 	if (!object->build_id.size)
 		return false; /* not known, so not worth reading the file for */
+	if (symbol_file_base(file, &base))
+		return false; /* nothing is there */
 	found.size = (uint8_t)symbol_file_build_id(file, found.bytes, sizeof(found.bytes));
-	return found.size && !build_id_equal(&found, &object->build_id);
+	return !build_id_equal(&found, &object->build_id);
+}
+
+/* The vDSO of a recording may be another kernel's. */
+static int find_source(const struct object *object, struct lib *lib, struct symbol_source *source)
+{
+	if (object->kind != OBJECT_VDSO)
+		return file_source(object, lib, source);
+	return object->is_recorded ? -ENOENT : vdso_source(source);
 }
 
 int libs_file(struct libs *libs, const struct object *object, struct symbol_file **out)
@@ -137,16 +158,15 @@ int libs_file(struct libs *libs, const struct object *object, struct symbol_file
 	if (err)
 		return err;
 	lib = &libs->items[object->number];
+	lib->object = object;
 	if (!lib->file) {
-		if (object->kind == OBJECT_VDSO)
-			err = vdso_source(&source);
-		else
-			err = file_source(object, lib, &source);
+		err = find_source(object, lib, &source);
 		if (!err)
 			err = symbolizer_add_file(libs->symbolizer, &source, &lib->file);
 		if (err)
 			return err;
-		lib->is_other = source.fd < 0 && !source.image && is_other_file(object, lib->file);
+		lib->is_other = source.fd < 0 && !source.image && !source.build_id &&
+				is_other_file(object, lib->file);
 	}
 	if (lib->is_other)
 		return -ENOENT;
@@ -297,5 +317,51 @@ int libs_write(struct libs *libs, const struct address_space *space,
 	}
 	json_array_end(json);
 	free(points.items);
+	return err;
+}
+
+/* ---- code without names ------------------------------------------------------------ */
+
+void libs_count_unnamed(struct libs *libs, uint32_t object_number, uint64_t samples)
+{
+	if (object_number < libs->count)
+		libs->items[object_number].unnamed_samples += samples;
+}
+
+static int list_file(const struct lib *lib, struct profile_files *files)
+{
+	struct profile_file *file;
+	struct symbol_other other = {.is_there = false};
+
+	if (ARRAY_ROOM(files))
+		return -ENOMEM;
+	file = &files->items[files->count];
+	*file = (struct profile_file){.samples = lib->unnamed_samples,
+				      .path = strdup(lib->object->path),
+				      .wanted = lib->object->build_id};
+	if (!file->path)
+		return -ENOMEM;
+	files->count++;
+	if (lib->is_other) {
+		file->trouble = SYMBOL_TROUBLE_OTHER_BUILD;
+		other.build_id_bytes =
+			symbol_file_build_id(lib->file, other.build_id, sizeof(other.build_id));
+	} else if (lib->file) {
+		file->trouble = symbol_file_trouble(lib->file, &other);
+	} else {
+		file->trouble = SYMBOL_TROUBLE_NO_BUILD_ID;
+	}
+	file->other = other;
+	return 0;
+}
+
+int libs_list_unnamed(const struct libs *libs, struct profile_files *files)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < libs->count && !err; i++)
+		if (libs->items[i].unnamed_samples && libs->items[i].object->kind == OBJECT_FILE)
+			err = list_file(&libs->items[i], files);
 	return err;
 }

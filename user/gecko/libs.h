@@ -10,12 +10,15 @@
 #ifndef GECKOBPF_GECKO_LIBS_H
 #define GECKOBPF_GECKO_LIBS_H
 
+#include <stdint.h>
+
 struct address_space;
 struct json;
 struct libs;
 struct object;
 struct symbol_file;
 struct symbolizer;
+struct profile_files;
 struct unique_table;
 
 /*
@@ -26,7 +29,7 @@ int libs_open(struct libs **out, struct symbolizer *symbolizer);
 /* The symbolizer is not asked about the files any more. NULL is fine. */
 void libs_close(struct libs *libs);
 
-/* The file of an object, added to the symbolizer at first. 0, -ENOENT: it is no file; -ENOMEM. */
+/* The file of an object, added to the symbolizer at first. 0, -ENOENT: it is no file, or not to be known; -ENOMEM. */
 int libs_file(struct libs *libs, const struct object *object, struct symbol_file **out);
 
 /*
@@ -35,5 +38,10 @@ int libs_file(struct libs *libs, const struct object *object, struct symbol_file
  */
 int libs_write(struct libs *libs, const struct address_space *space,
 	       const struct unique_table *used, struct json *json);
+
+/* `samples` more have a leaf in the object for which there was no name. */
+void libs_count_unnamed(struct libs *libs, uint32_t object_number, uint64_t samples);
+/* Adds the files that were counted so, but for the vDSO, to `files`. 0 or -ENOMEM. */
+int libs_list_unnamed(const struct libs *libs, struct profile_files *files);
 
 #endif

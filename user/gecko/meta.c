@@ -34,17 +34,23 @@
 #define ABI "unknown"
 #endif
 
-static uint64_t elapsed(uint64_t from_ns, uint64_t to_ns)
+/* A time as one of the profile. */
+static int64_t elapsed(const struct profile_facts *facts, uint64_t time_ns)
 {
-	return to_ns > from_ns ? to_ns - from_ns : 0;
+	uint64_t since_ns = time_ns > facts->start_ns ? time_ns - facts->start_ns : 0;
+
+	return (int64_t)(facts->lead_ns + since_ns);
 }
 
 /* What both kinds of meta begin with. */
 static void write_common(struct json *json, const struct profile_facts *facts)
 {
 	json_key_u64(json, "version", FORMAT_VERSION);
-	json_key_time_ms(json, "startTime", (int64_t)facts->start_real_ns);
-	json_key_u64(json, "startTimeAsClockMonotonicNanosecondsSinceBoot", facts->start_ns);
+	json_key_time_ms(json, "startTime", (int64_t)(facts->start_real_ns - facts->lead_ns));
+	/* A machine may have been booted after that. */
+	if (facts->start_ns >= facts->lead_ns)
+		json_key_u64(json, "startTimeAsClockMonotonicNanosecondsSinceBoot",
+			     facts->start_ns - facts->lead_ns);
 	json_key_time_ms(json, "interval", (int64_t)facts->interval_ns);
 	json_key_literal(json, "categories", CATEGORIES);
 	json_key_literal(json, "markerSchema", "[]");
@@ -95,14 +101,14 @@ static void write_machine(struct json *json, const struct profile_facts *facts)
 
 void meta_write(struct json *json, const struct profile_facts *facts, bool presymbolicated)
 {
-	uint64_t end_ns = elapsed(facts->start_ns, facts->end_ns);
+	int64_t end_ns = elapsed(facts, facts->end_ns);
 
 	json_object_begin(json);
 	write_common(json, facts);
 	json_key_literal(json, "shutdownTime", "null");
 	json_key_time_ms(json, "profilingStartTime", 0);
 	/* 0 would be taken for "not known". */
-	json_key_time_ms(json, "profilingEndTime", end_ns ? (int64_t)end_ns : 1);
+	json_key_time_ms(json, "profilingEndTime", end_ns ? end_ns : 1);
 	json_key_literal(json, "sampleUnits", SAMPLE_UNITS);
 	json_key(json, "presymbolicated");
 	json_bool(json, presymbolicated);
@@ -131,11 +137,10 @@ void meta_write_pauses(struct json *json, const struct profile_facts *facts)
 		if (pause->end_ns && pause->end_ns <= facts->start_ns)
 			continue;
 		json_object_begin(json);
-		json_key_time_ms(json, "startTime",
-				 (int64_t)elapsed(facts->start_ns, pause->start_ns));
+		json_key_time_ms(json, "startTime", elapsed(facts, pause->start_ns));
 		json_key(json, "endTime");
 		if (pause->end_ns)
-			json_time_ms(json, (int64_t)elapsed(facts->start_ns, pause->end_ns));
+			json_time_ms(json, elapsed(facts, pause->end_ns));
 		else
 			json_none(json);
 		json_key_string(json, "reason", "profiler-paused");
@@ -151,7 +156,7 @@ void meta_write_process(struct json *json, const struct profile_facts *facts,
 	write_common(json, facts);
 	json_key(json, "shutdownTime");
 	if (process->died_ns)
-		json_time_ms(json, (int64_t)elapsed(facts->start_ns, process->died_ns));
+		json_time_ms(json, elapsed(facts, process->died_ns));
 	else
 		json_none(json);
 	json_object_end(json);

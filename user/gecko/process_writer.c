@@ -62,12 +62,12 @@ static void close_writer(struct process_writer *writer)
 static int open_writer(struct process_writer *writer, struct profile_pass *pass,
 		       struct process *process)
 {
-	const struct profile_input *input = pass->input;
+	const struct profile_facts *facts = pass->source->facts;
 	struct frames_source source = {
 		.process = process,
 		.libs = pass->libs,
-		.kernel = input->kernel,
-		.addresses = !input->symbolizer,
+		.kernel = pass->source->kernel,
+		.addresses = !pass->input->symbolizer,
 	};
 	const struct stacks_limits limits = {0};
 	size_t i;
@@ -91,10 +91,11 @@ static int open_writer(struct process_writer *writer, struct profile_pass *pass,
 		.frames = writer->frames,
 		.stacks = writer->stacks,
 		.pool = pass->pool,
-		.start_ns = input->facts->start_ns,
-		.end_ns = input->facts->end_ns,
-		.interval_ns = input->facts->interval_ns,
-		.is_cut = input->facts->is_cut,
+		.start_ns = facts->start_ns,
+		.end_ns = facts->end_ns,
+		.lead_ns = facts->lead_ns,
+		.interval_ns = facts->interval_ns,
+		.is_cut = facts->is_cut,
 	};
 	return err;
 }
@@ -143,7 +144,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 	int err;
 
 	progress_add(&writer->reading, 1);
-	if (!is_in_profile(writer->pass->input->facts, sample))
+	if (!is_in_profile(writer->pass->source->facts, sample))
 		return 0;
 	err = need_stream(writer, sample->thread);
 	if (!err)
@@ -181,10 +182,12 @@ static int read_buffer(struct process_writer *writer, struct progress *progress)
 
 static int count_location(struct process_writer *writer, size_t location, uint64_t samples)
 {
-	uint32_t text = frames_location(writer->frames, (uint32_t)location)->text;
+	const struct location *at = frames_location(writer->frames, (uint32_t)location);
 	size_t length;
-	const char *name = frames_text(writer->frames, text, &length);
+	const char *name = frames_text(writer->frames, at->text, &length);
 
+	if (at->unnamed_in)
+		libs_count_unnamed(writer->pass->libs, at->unnamed_in - 1, samples);
 	return tally_add(writer->pass->tally, name, length, samples);
 }
 
@@ -211,9 +214,12 @@ static void count_thread(struct process_writer *writer, const struct thread_stre
 
 /* ---- threads --------------------------------------------------------------------------- */
 
-static uint64_t since_start(const struct process_writer *writer, uint64_t time_ns)
+static int64_t since_start(const struct process_writer *writer, uint64_t time_ns)
 {
-	return time_ns > writer->source.start_ns ? time_ns - writer->source.start_ns : 0;
+	const struct thread_stream_source *source = &writer->source;
+
+	return (int64_t)(source->lead_ns +
+			 (time_ns > source->start_ns ? time_ns - source->start_ns : 0));
 }
 
 /*
@@ -287,10 +293,10 @@ static void write_life(const struct process_writer *writer, const struct thread 
 	struct json *json = writer->pass->json;
 	uint64_t died_ns = thread->died_ns ? thread->died_ns : thread->process->died_ns;
 
-	json_key_time_ms(json, "registerTime", (int64_t)since_start(writer, thread->born_ns));
+	json_key_time_ms(json, "registerTime", since_start(writer, thread->born_ns));
 	json_key(json, "unregisterTime");
 	if (died_ns)
-		json_time_ms(json, (int64_t)since_start(writer, died_ns));
+		json_time_ms(json, since_start(writer, died_ns));
 	else
 		json_none(json);
 }
@@ -306,7 +312,7 @@ static int write_thread(struct process_writer *writer, struct thread_stream *str
 	json_object_begin(json);
 	write_thread_name(json, thread);
 	json_key_string(json, "processType", writer->process->is_root ? "default" : "native");
-	err = write_process_name(json, writer->process, writer->pass->input->facts->include_args);
+	err = write_process_name(json, writer->process, writer->pass->source->facts->include_args);
 	write_pid(json, writer->process);
 	json_key_u64(json, "tid", thread->tid);
 	write_life(writer, thread);
@@ -405,26 +411,26 @@ static uint64_t row_bytes(const struct process_writer *writer)
 
 static int write_entry(struct process_writer *writer)
 {
-	struct json *json = writer->pass->json;
+	struct profile_pass *pass = writer->pass;
+	struct json *json = pass->json;
 	int err;
 
 	json_object_begin(json);
 	json_key(json, "meta");
-	meta_write_process(json, writer->pass->input->facts, writer->process);
+	meta_write_process(json, pass->source->facts, writer->process);
 	json_key(json, "libs");
-	err = libs_write(writer->pass->libs, &writer->process->space,
-			 frames_objects(writer->frames), json);
+	err = libs_write(pass->libs, &writer->process->space, frames_objects(writer->frames), json);
 	json_key(json, "threads");
 	json_array_begin(json);
 	if (!err)
 		err = write_threads(writer);
 	json_array_end(json);
-	meta_write_pauses(json, writer->pass->input->facts);
+	meta_write_pauses(json, pass->source->facts);
 	write_log(writer);
 	json_key_literal(json, "processes", "[]");
 	json_object_end(json);
-	writer->pass->summary.processes++;
-	writer->pass->summary.unsymbolized += frames_unnamed(writer->frames);
+	pass->summary.processes++;
+	pass->summary.unsymbolized += frames_unnamed(writer->frames);
 	if (!err)
 		err = count_functions(writer);
 	return err ? err : json_error(json);

@@ -26,8 +26,10 @@ struct tally;
 /* What the writing of all processes shares, borrowed, and what it counts. */
 struct profile_pass {
 	const struct profile_input *input;
+	const struct profile_input
+		*source; /* whose processes are written: the input, or one behind it */
 	struct json *json;
-	struct libs *libs;
+	struct libs *libs; /* of the source */
 	struct packer *packer; /* NULL: the output wants plain text */
 	struct spool_pool *pool;
 	struct tally *tally;

@@ -62,7 +62,6 @@ static int splice_to_output(void *context, const struct piece *piece)
 static void close_pass(struct profile_pass *pass)
 {
 	json_close(pass->json);
-	libs_close(pass->libs);
 	spool_pool_close(pass->pool);
 	packer_close(pass->packer);
 	tally_close(pass->tally);
@@ -79,9 +78,7 @@ static int open_pass(struct profile_pass *pass, const struct profile_input *inpu
 	pass->output = output;
 	err = json_open(&pass->json, &sink);
 	if (!err)
-		err = libs_open(&pass->libs, input->symbolizer);
-	if (!err && output_splices(output))
-		err = packer_open(&pass->packer);
+		err = output_splices(output) ? packer_open(&pass->packer) : 0;
 	if (!err)
 		err = spool_pool_open(&pass->pool, 0, pass->packer);
 	if (!err)
@@ -89,12 +86,18 @@ static int open_pass(struct profile_pass *pass, const struct profile_input *inpu
 	return err;
 }
 
+static const struct profile_facts *whole_of(const struct profile_input *input)
+{
+	return input->whole ? input->whole : input->facts;
+}
+
 /* Who was asked for is shown even if it never ran, but only as what it was at the end. */
 static bool keeps_empty(const struct profile_pass *pass, const struct process *process)
 {
-	if (!process->is_root || processes_latest(pass->input->processes, process->tgid) != process)
+	if (!process->is_root ||
+	    processes_latest(pass->source->processes, process->tgid) != process)
 		return false;
-	return !process->died_ns || process->died_ns > pass->input->facts->start_ns;
+	return !process->died_ns || process->died_ns > pass->source->facts->start_ns;
 }
 
 /* The process that stands for a recording without samples: the first root, or else the first. */
@@ -120,13 +123,14 @@ static uint64_t work_of(const struct process *process)
 	return 1 + state.range_end - state.range_start;
 }
 
-static uint64_t work_of_all(struct processes *processes)
+static uint64_t work_of_all(const struct profile_input *source)
 {
 	uint64_t work = 0;
 	size_t i;
 
-	for (i = 0; i < processes_count(processes); i++)
-		work += work_of(processes_at(processes, i));
+	for (; source; source = source->next)
+		for (i = 0; i < processes_count(source->processes); i++)
+			work += work_of(processes_at(source->processes, i));
 	return work;
 }
 
@@ -144,29 +148,55 @@ uint64_t profile_damaged(const struct processes *processes)
 	return damaged;
 }
 
-static int write_processes(struct profile_pass *pass)
+static int write_each_process(struct profile_pass *pass, struct progress *all)
 {
-	struct processes *processes = pass->input->processes;
-	struct progress all, part;
-	struct process *first;
+	struct processes *processes = pass->source->processes;
+	struct progress part;
 	size_t i;
 	int err = 0;
 
-	progress_split(&all, pass->input->progress, 1, NULL, work_of_all(processes));
-	json_key(pass->json, "processes");
-	json_array_begin(pass->json);
 	for (i = 0; i < processes_count(processes) && !err; i++) {
 		struct process *process = processes_at(processes, i);
 
-		progress_split(&part, &all, work_of(process), NULL, PROCESS_UNITS);
+		progress_split(&part, all, work_of(process), NULL, PROCESS_UNITS);
 		err = process_write(pass, process, keeps_empty(pass, process), &part);
 		progress_end(&part);
 	}
+	return err;
+}
+
+static int write_source(struct profile_pass *pass, const struct profile_input *source,
+			struct progress *all)
+{
+	struct process *first;
+	int err = libs_open(&pass->libs, pass->input->symbolizer);
+
+	if (err)
+		return err;
+	pass->source = source;
+	err = write_each_process(pass, all);
 	/* A profile without threads is refused. */
-	first = pass->summary.processes ? NULL : first_process(processes);
+	first = pass->summary.processes || source->next ? NULL : first_process(source->processes);
 	if (first && !err)
 		err = process_write(pass, first, true, NULL);
-	pass->summary.damaged = profile_damaged(processes);
+	if (!err)
+		err = libs_list_unnamed(pass->libs, &pass->summary.unnamed);
+	pass->summary.damaged += profile_damaged(source->processes);
+	libs_close(pass->libs);
+	return err;
+}
+
+static int write_processes(struct profile_pass *pass)
+{
+	const struct profile_input *source;
+	struct progress all;
+	int err = 0;
+
+	progress_split(&all, pass->input->progress, 1, NULL, work_of_all(pass->input));
+	json_key(pass->json, "processes");
+	json_array_begin(pass->json);
+	for (source = pass->input; source && !err; source = source->next)
+		err = write_source(pass, source, &all);
 	json_array_end(pass->json);
 	progress_end(&all);
 	return err;
@@ -195,9 +225,50 @@ static void write_fact(struct json *json, const struct profile_fact *fact)
 		json_key_u64(json, fact->name, fact->value);
 }
 
+static void write_facts(struct json *json, const struct profile_facts *facts)
+{
+	size_t i;
+
+	if (facts->version)
+		json_key_string(json, "version", facts->version);
+	for (i = 0; i < facts->log_count; i++)
+		write_fact(json, &facts->log[i]);
+}
+
+/* Files that were found, but not as they were recorded. */
+static void write_other_builds(struct json *json, const struct profile_files *files)
+{
+	uint64_t count = 0;
+	size_t i;
+
+	for (i = 0; i < files->count; i++)
+		count += files->items[i].trouble == SYMBOL_TROUBLE_OTHER_BUILD;
+	if (count)
+		json_key_u64(json, "files_of_another_build", count);
+}
+
+/* One of several recordings, in a log of its own. */
+static void write_part(struct json *json, const struct profile_part *part)
+{
+	const struct profile_facts *facts = part->facts;
+
+	json_key(json, part->name);
+	json_object_begin(json);
+	if (facts->product)
+		json_key_string(json, "product", facts->product);
+	if (facts->oscpu)
+		json_key_string(json, "oscpu", facts->oscpu);
+	if (facts->boot_id)
+		json_key_string(json, "boot_id", facts->boot_id);
+	json_key_time_ms(json, "startTime", (int64_t)facts->start_real_ns);
+	json_key_time_ms(json, "duration_ms", (int64_t)(facts->end_ns - facts->start_ns));
+	write_facts(json, facts);
+	json_object_end(json);
+}
+
 static void write_log(const struct profile_pass *pass)
 {
-	const struct profile_facts *facts = pass->input->facts;
+	const struct profile_facts *facts = whole_of(pass->input);
 	struct json *json = pass->json;
 	size_t i;
 
@@ -205,15 +276,15 @@ static void write_log(const struct profile_pass *pass)
 	json_object_begin(json);
 	json_key(json, "geckobpf");
 	json_object_begin(json);
-	if (facts->version)
-		json_key_string(json, "version", facts->version);
-	for (i = 0; i < facts->log_count; i++)
-		write_fact(json, &facts->log[i]);
+	write_facts(json, facts);
 	json_key_u64(json, "samples_lost_damaged", pass->summary.damaged);
 	json_key_u64(json, "rows_out_of_order", pass->clamped_count);
 	json_key_u64(json, "bytes_spilled", spool_pool_spilled(pass->pool));
 	write_stack_ends(json, pass->summary.stack_ends);
+	write_other_builds(json, &pass->summary.unnamed);
 	json_object_end(json);
+	for (i = 0; i < facts->part_count; i++)
+		write_part(json, &facts->parts[i]);
 	json_object_end(json);
 }
 
@@ -239,7 +310,7 @@ static void write_gathering_log(const struct profile_pass *pass)
 		return;
 	(void)json_flush(json); /* its error sticks */
 	stages_end(stages);
-	snprintf(pid, sizeof(pid), "%u", pass->input->facts->writer_pid);
+	snprintf(pid, sizeof(pid), "%u", whole_of(pass->input)->writer_pid);
 	json_key(json, "profileGatheringLog");
 	json_object_begin(json);
 	json_key(json, pid);
@@ -260,16 +331,34 @@ static int write_profile(struct profile_pass *pass)
 
 	json_object_begin(json);
 	json_key(json, "meta");
-	meta_write(json, pass->input->facts, pass->input->symbolizer);
+	meta_write(json, whole_of(pass->input), pass->input->symbolizer);
 	json_key_literal(json, "libs", "[]");
 	json_key_literal(json, "threads", "[]");
-	meta_write_pauses(json, pass->input->facts);
+	meta_write_pauses(json, whole_of(pass->input));
 	json_key_literal(json, "sources", SOURCES);
 	err = write_processes(pass);
 	write_log(pass);
 	write_gathering_log(pass);
 	json_object_end(json);
 	return err ? err : json_flush(json);
+}
+
+static void clear_files(struct profile_files *files)
+{
+	size_t i;
+
+	for (i = 0; i < files->count; i++)
+		free(files->items[i].path);
+	free(files->items);
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct profile_file *left = a, *right = b;
+
+	if (left->samples != right->samples)
+		return left->samples < right->samples ? 1 : -1;
+	return strcmp(left->path, right->path);
 }
 
 int profile_write(const struct profile_input *input, struct output *output,
@@ -280,12 +369,17 @@ int profile_write(const struct profile_input *input, struct output *output,
 
 	if (!err)
 		err = write_profile(&pass);
+	if (!err && pass.summary.unnamed.count)
+		qsort(pass.summary.unnamed.items, pass.summary.unnamed.count,
+		      sizeof(struct profile_file), compare_files);
 	if (!err) {
 		pass.summary.top_count = summary->top_count;
 		err = tally_top(pass.tally, &pass.summary.top, &pass.summary.top_count);
 	}
 	if (!err)
 		*summary = pass.summary;
+	else
+		clear_files(&pass.summary.unnamed);
 	close_pass(&pass);
 	return err;
 }
@@ -293,5 +387,6 @@ int profile_write(const struct profile_input *input, struct output *output,
 void profile_summary_clear(struct profile_summary *summary)
 {
 	tally_free_top(summary->top, summary->top_count);
+	clear_files(&summary->unnamed);
 	memset(summary, 0, sizeof(*summary));
 }

@@ -20,6 +20,8 @@
 #include <linux/types.h>
 
 #include "geckobpf_abi.h"
+#include "symbol/symbolizer.h"
+#include "target/build_id.h"
 
 struct kernel_symbols;
 struct output;
@@ -27,7 +29,6 @@ struct processes;
 struct progress;
 struct objects;
 struct stages;
-struct symbolizer;
 
 /* A name and a number, or a text, for the profilingLog. */
 struct profile_fact {
@@ -38,6 +39,14 @@ struct profile_fact {
 
 struct time_range {
 	uint64_t start_ns, end_ns; /* end 0: it lasts */
+};
+
+struct profile_facts;
+
+/* One of the recordings that the profile was made of. */
+struct profile_part {
+	const char *name; /* of its file; no two have the same, nor "geckobpf" */
+	const struct profile_facts *facts;
 };
 
 /*
@@ -68,6 +77,14 @@ struct profile_facts {
 	size_t log_count;
 	size_t include_args; /* how many arguments of a command line go into the process name */
 	uint32_t writer_pid; /* who wrote the profile, for the profileGatheringLog */
+	/* Tells the machine's clock and process ids from others: as in /proc/sys/kernel/random/boot_id. NULL: not known. */
+	const char *boot_id;
+	uint64_t began_ns; /* of the boot: names the recording that this is of; 0: not known */
+	/* start_ns is so long after the profile's time 0: of a recording that others of another clock come with. */
+	uint64_t lead_ns;
+	const struct profile_part
+		*parts; /* what each recording says for itself, for the profilingLog */
+	size_t part_count;
 };
 
 struct profile_input {
@@ -78,11 +95,32 @@ struct profile_input {
 	const struct kernel_symbols *kernel; /* NULL: kernel frames stay addresses */
 	struct progress *progress; /* a piece of one unit, which all of this is; NULL: none */
 	struct stages *stages; /* goes on with them and writes what there is; NULL: none */
+	/* What the profile says as a whole, if that is not what `facts` say; in the clock of `facts`. NULL: it is. */
+	const struct profile_facts *whole;
+	/*
+	 * A recording of another clock (facts->lead_ns), to be written into the same profile; NULL: none. Its facts, processes, objects
+	 * and kernel count. No two processes of all have the same tgid and life.
+	 */
+	const struct profile_input *next;
 };
 
 struct profile_function {
 	const char *name; /* "func (in lib)"; lives until profile_summary_clear() */
 	uint64_t self_samples;
+};
+
+/* A file of which some code has no name. */
+struct profile_file {
+	char *path;
+	uint64_t samples; /* whose leaf is such code */
+	enum symbol_trouble trouble;
+	struct build_id wanted; /* of the file that was mapped; empty: not known */
+	struct symbol_other other; /* what was met instead */
+};
+
+struct profile_files {
+	struct profile_file *items;
+	size_t count, capacity;
 };
 
 struct profile_summary {
@@ -92,6 +130,7 @@ struct profile_summary {
 	uint64_t stack_ends[GB_STACK_END_COUNT]; /* samples by how their user stack ended */
 	uint64_t unsymbolized; /* distinct addresses without a name */
 	uint64_t damaged; /* samples left out: what the buffer has of them makes no sense */
+	struct profile_files unnamed; /* the one with the most samples first */
 	struct profile_function *top; /* the hottest functions by self samples, hottest first */
 	size_t top_count;
 };

@@ -23,7 +23,9 @@
 
 static uint64_t since_start(const struct thread_stream *stream, uint64_t time_ns)
 {
-	return time_ns > stream->source.start_ns ? time_ns - stream->source.start_ns : 0;
+	const struct thread_stream_source *source = &stream->source;
+
+	return source->lead_ns + (time_ns > source->start_ns ? time_ns - source->start_ns : 0);
 }
 
 /* Writes a row that brings the thread's CPU time to `cpu_ns`. It never falls; nor does time. */

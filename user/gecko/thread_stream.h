@@ -33,6 +33,7 @@ struct thread_stream_source {
 	struct stacks *stacks;
 	struct spool_pool *pool;
 	uint64_t start_ns, end_ns, interval_ns;
+	uint64_t lead_ns; /* start_ns is so long after the profile's time 0 */
 	bool is_cut; /* start_ns is later than the recording's */
 };
 

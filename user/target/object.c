@@ -189,6 +189,7 @@ static int make_object(struct objects *objects, const struct object_sighting *si
 	object->first_pid = sighting->pid;
 	object->device = sighting->device;
 	object->inode = sighting->inode;
+	object->is_recorded = sighting->is_recorded;
 	object->path = clean_path(sighting->path);
 	if (!object->path || ARRAY_ROOM(objects)) {
 		free_object(object);
@@ -204,7 +205,7 @@ static void learn_from_file(struct objects *objects, struct object *object,
 {
 	if (sighting->build_id && sighting->build_id->size)
 		object->build_id = *sighting->build_id;
-	if (object->kind != OBJECT_FILE)
+	if (object->kind != OBJECT_FILE || object->is_recorded)
 		return;
 	object->fd = open_mapped_file(sighting);
 	if (object->fd < 0)

@@ -30,6 +30,9 @@ struct object {
 	char *path; /* as the first process saw it, " (deleted)" cut off */
 	pid_t first_pid; /* who mapped it first: /proc/PID/root is where its path holds */
 	int fd; /* open for reading, or -1 */
+	bool is_recorded; /* of a raw capture: what lies at the path now may be anything */
+	/* Of a raw capture, the largest range of it that was mapped as code; 0 bytes: none. */
+	uint64_t code_offset, code_bytes;
 	bool is_used; /* a mark for objects_sweep() */
 };
 
@@ -50,6 +53,7 @@ struct object_sighting {
 	uint64_t device, inode;
 	const char *path;
 	const struct build_id *build_id;
+	bool is_recorded; /* not seen here and now: nothing is looked for */
 };
 int objects_get(struct objects *objects, const struct object_sighting *sighting,
 		struct object **out);
