@@ -3,7 +3,7 @@
  * archive.h - a raw capture: what a recording holds, as sections of a file (section.h), before anything is looked up.
  *
  *   section    content; numbers are ULEB128, texts as in base/pack.h
- *   HEAD       what the profile says of machine and configuration (struct profile_facts)
+ *   HEAD       what the profile says of machine and configuration (struct profile_facts); then boot id | when the recording began
  *   KERNEL     a part of the kernel's symbols, the text of /proc/kallsyms; may be many, may be none
  *   FILE       a mapped file: number | kind | device | inode | build id | path
  *   PROCESS    a program image: its key | what is known of it | threads | mappings; a later one replaces it
@@ -74,6 +74,23 @@ struct archive {
  * -errno. Damage behind the head is no error: it is counted.
  */
 int archive_read(struct archive *out, int fd, struct progress *progress);
+/* Only the facts that HEAD has; errors as above. */
+int archive_read_head(struct archive *out, int fd);
 void archive_close(struct archive *archive);
+
+/*
+ * Puts what `from` has and `into` lacks into `into`: both are of one boot, and `into` does not begin later. Processes, threads and
+ * files that both know become one; of a thread's samples those later than the last in `into` are taken, so that what two
+ * captures have of the same time counts once. Facts are the caller's. `from` is only fit to be closed after that; its compression is
+ * paused. 0 or -ENOMEM; what makes no sense is left out and counted in into->lost_blocks.
+ */
+int archive_merge(struct archive *into, struct archive *from, struct progress *progress);
+
+/* ---- for archive_merge.c ------------------------------------------------------------------- */
+
+/* The image of the key; NULL: not met so far. */
+struct process *archive_find_image(const struct archive *archive, uint32_t tgid, uint64_t key_ns,
+				   uint32_t exec_id);
+int archive_need_buffer(struct archive *archive, struct process *process);
 
 #endif

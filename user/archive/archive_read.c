@@ -121,6 +121,11 @@ static void read_head(struct archive *archive, struct unpacker *in)
 	read_list(archive, in, &archive->texts->features);
 	facts->threads = archive->texts->threads;
 	facts->features = archive->texts->features;
+	/* Older ones end here. */
+	if (!in->error && in->at < in->end) {
+		facts->boot_id = keep_text(archive, in);
+		facts->began_ns = unpack_number(in, INT64_MAX);
+	}
 	if (!in->error && !facts->interval_ns)
 		in->error = -EBADMSG;
 	archive->texts->has_head = !in->error;
@@ -183,6 +188,16 @@ static void read_kernel(struct archive *archive, struct unpacker *in)
 
 /* ---- files and processes ----------------------------------------------------------------- */
 
+struct process *archive_find_image(const struct archive *archive, uint32_t tgid, uint64_t key_ns,
+				   uint32_t exec_id)
+{
+	struct process *process = processes_latest(archive->processes, tgid);
+
+	while (process && (process->key_ns != key_ns || process->exec_id != exec_id))
+		process = process->previous;
+	return process;
+}
+
 static int enter_file(struct archive *archive, size_t number, struct object *object)
 {
 	struct archive_texts *texts = archive->texts;
@@ -199,7 +214,7 @@ static int enter_file(struct archive *archive, size_t number, struct object *obj
 
 static void read_file(struct archive *archive, struct unpacker *in)
 {
-	struct object_sighting sighting = {0};
+	struct object_sighting sighting = {.is_recorded = true};
 	struct build_id build_id = {0};
 	struct object *object;
 	uint64_t number = unpack_number(in, MAX_ITEMS);
@@ -242,14 +257,9 @@ static struct image_key read_key(struct unpacker *in)
 	return key;
 }
 
-/* The image of the key; NULL: not met so far. */
 static struct process *find_image(const struct archive *archive, const struct image_key *key)
 {
-	struct process *process = processes_latest(archive->processes, key->tgid);
-
-	while (process && (process->key_ns != key->key_ns || process->exec_id != key->exec_id))
-		process = process->previous;
-	return process;
+	return archive_find_image(archive, key->tgid, key->key_ns, key->exec_id);
 }
 
 static void read_thread(struct archive *archive, struct unpacker *in, const struct image_key *key,
@@ -283,6 +293,14 @@ static void read_thread(struct archive *archive, struct unpacker *in, const stru
 	unpack_text(in, thread->name_before, sizeof(thread->name_before));
 }
 
+static void note_code(struct object *object, uint64_t offset, uint64_t bytes)
+{
+	if (bytes <= object->code_bytes)
+		return;
+	object->code_offset = offset;
+	object->code_bytes = bytes;
+}
+
 static void read_space(struct archive *archive, struct unpacker *in, struct process *process)
 {
 	const struct archive_texts *texts = archive->texts;
@@ -303,6 +321,7 @@ static void read_space(struct archive *archive, struct unpacker *in, struct proc
 		if (file >= texts->files.count || !texts->files.items[file])
 			continue;
 		mapping.object = texts->files.items[file];
+		note_code(mapping.object, mapping.offset, size);
 		in->error = address_space_add(&process->space, &mapping);
 	}
 }
@@ -343,7 +362,7 @@ static void read_process(struct archive *archive, struct unpacker *in)
 
 /* ---- entries --------------------------------------------------------------------------- */
 
-static int need_buffer(struct archive *archive, struct process *process)
+int archive_need_buffer(struct archive *archive, struct process *process)
 {
 	const struct profile_buffer_config config = {
 		.memory = profile_memory_controller(archive->memory),
@@ -363,7 +382,7 @@ static void read_blocks(struct archive *archive, struct unpacker *in)
 	if (!in->error && !process)
 		in->error = -EBADMSG;
 	if (!in->error)
-		in->error = need_buffer(archive, process);
+		in->error = archive_need_buffer(archive, process);
 	while (!in->error && in->at < in->end) {
 		size_t size = (size_t)unpack_number(in, SIZE_MAX);
 		const uint8_t *bytes = unpack_bytes(in, size);
@@ -416,6 +435,7 @@ static int read_sections(struct archive *archive, struct section_reader *reader,
 		progress_add(&part, section_reader_at(reader) - before);
 		before = section_reader_at(reader);
 	}
+	progress_end(&part);
 	archive->damage = section_reader_damage(reader);
 	return err || archive->texts->has_head ? err : -EBADMSG;
 }
@@ -432,6 +452,30 @@ static int open_archive(struct archive *archive)
 	if (!err)
 		err = objects_open(&archive->objects, 0);
 	return err ? err : profile_memory_open(&archive->memory, &config);
+}
+
+int archive_read_head(struct archive *out, int fd)
+{
+	struct archive archive = {.kallsyms_fd = -1};
+	struct section_reader *reader = NULL;
+	struct section section;
+	int err = section_reader_open(&reader, fd), got = 0;
+
+	if (!err)
+		archive.texts = calloc(1, sizeof(*archive.texts));
+	if (!err && !archive.texts)
+		err = -ENOMEM;
+	while (!err && !archive.texts->has_head && (got = section_read(reader, &section)) > 0)
+		err = take_section(&archive, &section);
+	section_reader_close(reader);
+	if (!err && !archive.texts->has_head)
+		err = got < 0 ? got : -EBADMSG;
+	if (err) {
+		archive_close(&archive);
+		return err;
+	}
+	*out = archive;
+	return 0;
 }
 
 int archive_read(struct archive *out, int fd, struct progress *progress)

@@ -63,6 +63,8 @@ int archive_write_head(struct section_writer *writer, const struct profile_facts
 	pack_number(&packer, facts->include_args);
 	pack_list(&packer, facts->threads);
 	pack_list(&packer, facts->features);
+	pack_string(&packer, facts->boot_id);
+	pack_number(&packer, facts->began_ns);
 	return write_packed(writer, ARCHIVE_HEAD, &packer);
 }
 

@@ -119,7 +119,7 @@ int profile_buffer_each(struct profile_buffer *buffer, uint64_t from,
 			void *context);
 
 /*
- * Puts an entry that came from profile_buffer_each(), all of a buffer's in order and no samples besides. What its bytes say shows when
+ * Puts an entry that came from profile_buffer_each(), all of a buffer's in order, and samples only behind them. What its bytes say shows when
  * they are read. 0, -E2BIG, -ENOMEM.
  */
 int profile_buffer_put_entry(struct profile_buffer *buffer, const uint8_t *bytes, size_t size);
