@@ -66,6 +66,11 @@ void facts_read(struct machine_facts *out)
 		find_value(text, "model name", out->cpu_name, sizeof(out->cpu_name));
 		free(text);
 	}
+	if (!fd_read_file("/proc/sys/kernel/random/boot_id", &text, NULL)) {
+		snprintf(out->boot_id, sizeof(out->boot_id), "%.*s", (int)strcspn(text, "\n"),
+			 text);
+		free(text);
+	}
 	if (cpus_online(&online))
 		return;
 	out->logical_cpus = (uint32_t)cpus_count(&online);

@@ -9,6 +9,7 @@ struct machine_facts {
 	char oscpu[256]; /* "Linux 6.18.44 x86_64" */
 	char cpu_name[128]; /* "" if not known */
 	uint32_t physical_cpus, logical_cpus; /* cores, online CPUs */
+	char boot_id[64]; /* "" if not known */
 };
 
 void facts_read(struct machine_facts *out);

@@ -136,6 +136,8 @@ static void collect_facts(const struct session *session, struct writing *writing
 		.features = writing->features,
 		.include_args = config->include_args,
 		.writer_pid = (uint32_t)getpid(),
+		.boot_id = writing->machine.boot_id[0] ? writing->machine.boot_id : NULL,
+		.began_ns = session->start_ns,
 	};
 }
 
@@ -155,12 +157,15 @@ static int open_kernel_symbols(struct writing *writing)
 static int open_symbols(const struct session *session, struct writing *writing, bool raw,
 			int *kernel_error)
 {
+	const struct symbol_search search = {.dirs = session->config->symbol_dirs,
+					     .dir_count = session->config->symbol_dir_count};
+	const struct symbol_options options = {.search = &search};
 	int err;
 
 	*kernel_error = 0;
 	if (session->config->addresses || raw)
 		return 0;
-	err = symbolizer_open(&writing->symbolizer, NULL);
+	err = symbolizer_open(&writing->symbolizer, &options);
 	if (!err && session->config->kernel_stacks)
 		*kernel_error = open_kernel_symbols(writing);
 	/* A raw capture can have the names later, on another day. */

@@ -33,6 +33,9 @@ struct session_config {
 	bool ring; /* a flight recorder: that old data is overwritten is intended */
 	bool kernel_stacks;
 	bool addresses; /* write addresses instead of names */
+	const char *const
+		*symbol_dirs; /* where debug files are searched for, besides the usual places */
+	size_t symbol_dir_count;
 	uint64_t buffer_bytes; /* limit of the profile buffer */
 	uint64_t unwind_bytes; /* limit of the unwind tables in the kernel */
 	const char *output; /* file, "-" for stdout, NULL: named after the target and the time */

@@ -282,7 +282,7 @@ static int note_samples(struct archive *archive, const struct process *process)
 	err = profile_buffer_read(process->buffer, &visitor, &threads);
 	profile_memory_resume(archive->memory);
 	free(threads.items);
-	return err == -EBADMSG ? 0 : err; /* who writes it will say so */
+	return err;
 }
 
 struct node {
@@ -374,20 +374,18 @@ static int on_sample(void *context, const struct sample_view *sample)
 	struct copying *copying = context;
 	const struct merged_process *process = copying->process;
 	const struct merged_thread *thread = NULL;
-	int err = 0;
+	int err;
 
 	if (!is_in_recording(&process->merge->from->facts, sample))
 		return 0;
 	if (sample->thread < process->thread_count)
 		thread = &process->threads[sample->thread];
 	if (!thread || !thread->thread || sample->time_ns > INT64_MAX)
-		err = -EBADMSG;
-	else if (sample->time_ns > thread->after_ns)
-		err = put_sample(copying, thread->thread, sample);
-	if (!err || err == -ENOMEM)
-		return err;
-	process->merge->into->lost_blocks++;
-	return 0;
+		return -EBADMSG;
+	if (sample->time_ns <= thread->after_ns)
+		return 0;
+	err = put_sample(copying, thread->thread, sample);
+	return err == -E2BIG ? -EBADMSG : err;
 }
 
 static int merge_samples(const struct merged_process *process)
@@ -406,10 +404,7 @@ static int merge_samples(const struct merged_process *process)
 	err = profile_buffer_read(process->from->buffer, &visitor, copying);
 	free(copying->nodes.items);
 	free(copying);
-	if (err == -EBADMSG) {
-		into->lost_blocks++; /* and whatever is behind it in this process */
-		return 0;
-	}
+	into->lost_blocks += profile_buffer_get_state(process->from->buffer).damaged;
 	return err;
 }
 

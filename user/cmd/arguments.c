@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 error_t arguments_reject(struct arguments_files *files, const char *format, ...)
 {
@@ -18,6 +19,22 @@ error_t arguments_reject(struct arguments_files *files, const char *format, ...)
 	va_end(args);
 	files->is_reported = true;
 	return EINVAL;
+}
+
+error_t arguments_add_dir(struct arguments_dirs *dirs, const char *path)
+{
+	struct stat file;
+
+	if (stat(path, &file) || !S_ISDIR(file.st_mode)) {
+		log_error("--symbol-dir %s: not a directory that can be read", path);
+		return EINVAL;
+	}
+	if (ARRAY_ROOM(dirs)) {
+		log_error("out of memory");
+		return EINVAL;
+	}
+	dirs->items[dirs->count++] = path;
+	return 0;
 }
 
 static error_t add_file(struct arguments_files *files, const char *path)

@@ -25,6 +25,15 @@ struct arguments_files {
 	int error_at; /* or it is in the argument before this one */
 };
 
+/* The directories of --symbol-dir. Zero-initialised is empty; free `items`. */
+struct arguments_dirs {
+	const char **items;
+	size_t count, capacity;
+};
+
+/* Adds `path`, which is borrowed. 0; EINVAL: it is no directory, which has been logged. */
+error_t arguments_add_dir(struct arguments_dirs *dirs, const char *path);
+
 /* Logs why the command line is not accepted; EINVAL. */
 error_t arguments_reject(struct arguments_files *files, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

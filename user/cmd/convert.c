@@ -11,6 +11,7 @@
 #include "export/pprof.h"
 #include "export/stack_profile.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,9 @@
 	"(flame "                                                                                  \
 	"graphs) file"
 
-enum option_key { KEY_CPU = 0x100, KEY_SYMBOLS };
+enum option_key { KEY_CPU = 0x100, KEY_SYMBOLS, KEY_SYMBOL_DIR, KEY_DEBUGINFOD };
+
+#define DEBUGINFOD_URLS "DEBUGINFOD_URLS"
 
 struct format {
 	const char *suffix;
@@ -34,8 +37,16 @@ struct arguments {
 	const char *output;
 	const struct format *format;
 	bool by_cpu;
+	struct arguments_dirs symbol_dirs;
 	struct raw_profile_options raw;
 };
+
+static bool has_debuginfod_urls(void)
+{
+	const char *urls = getenv(DEBUGINFOD_URLS);
+
+	return urls && urls[strspn(urls, " ")];
+}
 
 static int write_samples_folded(const struct stack_profile *profile, FILE *out)
 {
@@ -61,16 +72,43 @@ static const struct argp_option options[] = {
 	 0},
 	{"symbols", KEY_SYMBOLS, "names|addresses", 0,
 	 "Of a raw capture: function names (default), or addresses to be symbolized later", 0},
+	{"symbol-dir", KEY_SYMBOL_DIR, "DIR", 0,
+	 "Of a raw capture: look there for files and debug files, too, such as a copy of the "
+	 "other machine's root directory; may be given several times. Only files with the build "
+	 "id that was recorded count",
+	 0},
+	{"debuginfod", KEY_DEBUGINFOD, "URLS", OPTION_ARG_OPTIONAL,
+	 "Of a raw capture: ask these servers for what is not found; without URLS, and also "
+	 "without this option if it is set, those in DEBUGINFOD_URLS",
+	 0},
 	{"cpu", KEY_CPU, NULL, 0, "For .folded: microseconds of CPU time, not samples", 0},
 	ARGUMENTS_OPTION_HELP,
 	{0},
 };
+
+static error_t set_debuginfod(struct arguments *arguments, const char *urls)
+{
+	if (urls && setenv(DEBUGINFOD_URLS, urls, 1))
+		return arguments_reject(&arguments->files, "out of memory");
+	if (!has_debuginfod_urls())
+		return arguments_reject(&arguments->files,
+					"--debuginfod: no server; give one, such as "
+					"--debuginfod=https://debuginfod.debian.net, or set "
+					"DEBUGINFOD_URLS");
+	arguments->raw.debuginfod = true;
+	return 0;
+}
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
 	switch (key) {
+	case KEY_SYMBOL_DIR:
+		arguments->files.is_reported = arguments_add_dir(&arguments->symbol_dirs, value);
+		return arguments->files.is_reported ? EINVAL : 0;
+	case KEY_DEBUGINFOD:
+		return set_debuginfod(arguments, value);
 	case 'o':
 		arguments->output = value;
 		return 0;
@@ -92,11 +130,9 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
 	.args_doc = "FILE... -o OUT",
-	.doc = "Makes a profile of a raw capture (.gbpf), here or on another machine that has the "
-	       "same "
-	       "files, or writes profiles and raw captures for other tools. There, several files "
-	       "become "
-	       "one.\v"
+	.doc = "Makes a profile of raw captures (.gbpf), here or on another machine, or writes "
+	       "profiles and raw captures for other tools. Several files become one; what "
+	       "several captures of a recording have of the same time counts once.\v"
 	       "Exit status: 0; 1 when a file cannot be read or written; 2 for a wrong command "
 	       "line.",
 };
@@ -151,22 +187,21 @@ static int write_file(const struct arguments *arguments, const struct stack_prof
 
 static int make_profile(const struct arguments *arguments)
 {
-	const char *path = arguments->files.items[0];
+	int err = raw_profile_write(arguments->files.items, arguments->files.count,
+				    arguments->output, &arguments->raw);
 
-	if (arguments->files.count > 1) {
-		log_error("%s: one raw capture at a time becomes a profile", path);
-		return EXIT_FAILURE;
-	}
-	return raw_profile_write(path, arguments->output, &arguments->raw) ? EXIT_FAILURE
-									   : EXIT_SUCCESS;
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int convert(const struct arguments *arguments)
 {
+	struct raw_profile_options raw = arguments->raw;
 	struct stack_profile *profile;
 	int err;
 
-	if (stack_files_load(&profile, arguments->files.items, arguments->files.count))
+	raw.progress = PROGRESS_NONE;
+	raw.is_quiet = true;
+	if (stack_files_load(&profile, arguments->files.items, arguments->files.count, &raw))
 		return EXIT_FAILURE;
 	err = write_file(arguments, profile);
 	stack_profile_close(profile);
@@ -178,13 +213,18 @@ static int convert(const struct arguments *arguments)
 
 int cmd_convert(int argc, char **argv)
 {
-	struct arguments arguments = {.raw.progress = PROGRESS_BAR};
+	struct arguments arguments = {.raw = {.progress = PROGRESS_BAR, .lists_unnamed = true}};
 	int status;
 
-	if (!arguments_parse(&argp, argc, argv, NAME, &arguments.files, &status))
+	arguments.raw.debuginfod = has_debuginfod_urls();
+	if (!arguments_parse(&argp, argc, argv, NAME, &arguments.files, &status)) {
+		arguments.raw.symbol_dirs = arguments.symbol_dirs.items;
+		arguments.raw.symbol_dir_count = arguments.symbol_dirs.count;
 		status = check(&arguments)         ? EXIT_USAGE
 			 : arguments.format->write ? convert(&arguments)
 						   : make_profile(&arguments);
+	}
+	free(arguments.symbol_dirs.items);
 	arguments_clear(&arguments.files);
 	return status;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* raw_profile.h - a raw capture (archive/archive.h) becomes a Gecko profile. */
+/* raw_profile.h - raw captures (archive/archive.h) become one Gecko profile. */
 #ifndef GECKOBPF_CMD_RAW_PROFILE_H
 #define GECKOBPF_CMD_RAW_PROFILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/progress.h"
 
@@ -12,14 +13,19 @@ bool is_raw_capture(const char *path);
 
 struct raw_profile_options {
 	bool addresses; /* no names */
+	const char *const *
+		symbol_dirs; /* where files and debug files are searched for, besides their own place */
+	size_t symbol_dir_count;
+	bool debuginfod; /* ask the servers in DEBUGINFOD_URLS for what is not found */
 	bool is_quiet; /* the profile is for ourselves */
+	bool lists_unnamed; /* say which files gave no names */
 	enum progress_style progress;
 };
 
 /*
  * Writes the profile to `output_path` (gecko/output.h). Warns of what is missing. 0, or -errno, which has been logged.
  */
-int raw_profile_write(const char *path, const char *output_path,
+int raw_profile_write(const char *const *paths, size_t count, const char *output_path,
 		      const struct raw_profile_options *options);
 
 #endif

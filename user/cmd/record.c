@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "cmd/arguments.h"
 #include "session.h"
 
 #include <argp.h>
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXIT_USAGE 2
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
 
@@ -31,6 +31,7 @@ struct pids {
 struct arguments {
 	struct session_config config;
 	struct pids pids;
+	struct arguments_dirs symbol_dirs;
 	bool is_reported; /* the error has been logged */
 	int error_at; /* or it is in the argument before this one */
 	int show; /* KEY_HELP, KEY_VERSION: only that is wanted */
@@ -41,6 +42,7 @@ enum option_key {
 	KEY_KERNEL,
 	KEY_NO_CHILDREN,
 	KEY_SYMBOLS,
+	KEY_SYMBOL_DIR,
 	KEY_PROFILE_NAME,
 	KEY_INCLUDE_ARGS,
 	KEY_TOP,
@@ -91,6 +93,9 @@ static const struct argp_option options[] = {
 	 0},
 	{"symbols", KEY_SYMBOLS, "names|addresses", 0,
 	 "Function names in the file (default), or addresses to be symbolized later", 0},
+	{"symbol-dir", KEY_SYMBOL_DIR, "DIR", 0,
+	 "Look there, too, for the debug files of stripped programs; may be given several times",
+	 0},
 	{"profile-name", KEY_PROFILE_NAME, "NAME", 0, "The title of the profile", 0},
 	{"include-args", KEY_INCLUDE_ARGS, "N", OPTION_ARG_OPTIONAL,
 	 "Put the first N arguments (default 100) into the names of processes", 0},
@@ -282,6 +287,9 @@ static error_t parse_output_option(int key, char *value, struct arguments *argum
 		return 0;
 	case KEY_SYMBOLS:
 		return parse_symbols(arguments, value);
+	case KEY_SYMBOL_DIR:
+		arguments->is_reported = arguments_add_dir(&arguments->symbol_dirs, value);
+		return arguments->is_reported ? EINVAL : 0;
 	case KEY_PROFILE_NAME:
 		config->profile_name = value;
 		return 0;
@@ -499,9 +507,12 @@ static int run(const struct command_line *line)
 	if (!parse_arguments(line->argc, line->argv, &arguments)) {
 		arguments.config.pids = arguments.pids.items;
 		arguments.config.pid_count = arguments.pids.count;
+		arguments.config.symbol_dirs = arguments.symbol_dirs.items;
+		arguments.config.symbol_dir_count = arguments.symbol_dirs.count;
 		status = arguments.show ? show(arguments.show) : record(&arguments.config);
 	}
 	free(arguments.pids.items);
+	free(arguments.symbol_dirs.items);
 	return status;
 }
 

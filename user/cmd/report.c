@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cmd/arguments.h"
+#include "cmd/raw_profile.h"
 #include "cmd/stack_files.h"
 #include "export/folded.h"
 #include "export/report.h"
@@ -138,10 +139,11 @@ static int check(struct arguments *arguments)
 
 static int print(const struct arguments *arguments)
 {
+	const struct raw_profile_options raw = {.is_quiet = true};
 	struct stack_profile *profile;
 	int err;
 
-	if (stack_files_load(&profile, arguments->files.items, arguments->files.count))
+	if (stack_files_load(&profile, arguments->files.items, arguments->files.count, &raw))
 		return EXIT_FAILURE;
 	if (arguments->is_folded)
 		err = folded_write(profile, arguments->by_cpu, stdout);

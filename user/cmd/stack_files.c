@@ -39,12 +39,13 @@ static void log_failure(const char *path, int err, const struct fault *fault)
 	}
 }
 
-/* A raw capture becomes a profile first, which is read and thrown away. */
-static int load_raw(struct stack_profile *profile, const char *path, struct fault *fault)
+/* The raw captures become a profile first, which is read and thrown away. */
+static int load_raw(struct stack_profile *profile, const char *const *paths, size_t count,
+		    const struct raw_profile_options *options)
 {
-	static const struct raw_profile_options options = {.is_quiet = true};
 	const char *parent = getenv("TMPDIR");
 	char directory[4096], file[4112];
+	struct fault fault = {""};
 	int err;
 
 	snprintf(directory, sizeof(directory), "%s/geckobpf-XXXXXX",
@@ -56,42 +57,62 @@ static int load_raw(struct stack_profile *profile, const char *path, struct faul
 		return err;
 	}
 	snprintf(file, sizeof(file), "%s/profile.json", directory);
-	err = raw_profile_write(path, file, &options);
+	err = raw_profile_write(paths, count, file, options);
 	if (!err) {
-		err = stack_json_load(profile, file, fault);
+		err = stack_json_load(profile, file, &fault);
 		if (err)
-			log_failure(path, err, fault);
+			log_failure(paths[0], err, &fault);
 	}
 	unlink(file);
 	rmdir(directory);
 	return err;
 }
 
-static int load(struct stack_profile *profile, const char *path, struct fault *fault)
+static int load(struct stack_profile *profile, const char *path)
 {
-	int err;
+	struct fault fault = {""};
+	int err = stack_json_load(profile, path, &fault);
 
-	if (is_raw_capture(path))
-		return load_raw(profile, path, fault);
-	err = stack_json_load(profile, path, fault);
 	if (err)
-		log_failure(path, err, fault);
+		log_failure(path, err, &fault);
 	return err;
 }
 
-int stack_files_load(struct stack_profile **out, const char *const *paths, size_t count)
+/* Raw captures together: they may be of the same samples. */
+static int load_all(struct stack_profile *profile, const char *const *paths, size_t count,
+		    const struct raw_profile_options *options)
+{
+	const char **raw = calloc(count, sizeof(*raw));
+	size_t raw_count = 0, i;
+	int err = 0;
+
+	if (!raw) {
+		log_error("out of memory");
+		return -ENOMEM;
+	}
+	for (i = 0; i < count && !err; i++) {
+		if (is_raw_capture(paths[i]))
+			raw[raw_count++] = paths[i];
+		else
+			err = load(profile, paths[i]);
+	}
+	if (!err && raw_count)
+		err = load_raw(profile, raw, raw_count, options);
+	free(raw);
+	return err;
+}
+
+int stack_files_load(struct stack_profile **out, const char *const *paths, size_t count,
+		     const struct raw_profile_options *options)
 {
 	struct stack_profile *profile;
-	struct fault fault = {""};
-	size_t i;
 	int err = stack_profile_open(&profile);
 
 	if (err) {
 		log_error("out of memory");
 		return err;
 	}
-	for (i = 0; i < count && !err; i++)
-		err = load(profile, paths[i], &fault);
+	err = load_all(profile, paths, count, options);
 	if (err) {
 		stack_profile_close(profile);
 		return err;

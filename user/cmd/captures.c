@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* captures.c - see captures.h. */
+#include "cmd/captures.h"
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "cmd/merged_facts.h"
+#include "target/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- files ------------------------------------------------------------------------- */
+
+static int log_failure(const char *path, int err)
+{
+	if (err == -EBADMSG)
+		log_error("%s: not a raw capture (.gbpf), or damaged at its beginning", path);
+	else if (err == -EPROTONOSUPPORT)
+		log_error("%s: a raw capture of a version that this geckobpf does not know; use "
+			  "the one that wrote it, or a newer one",
+			  path);
+	else if (err)
+		log_error("%s: cannot read it: %s", path, strerror(-err));
+	return err;
+}
+
+static void warn_of_damage(const char *path, const struct archive *archive)
+{
+	uint64_t sections = archive->damage.sections + archive->bad_sections;
+
+	if (archive->damage.bytes || sections)
+		log_warn("%s: damaged or cut off: %" PRIu64 " bytes, with %" PRIu64
+			 " sections or more, are missing from the profile",
+			 path, archive->damage.bytes, sections);
+	if (archive->unknown_sections)
+		log_warn("%s: %" PRIu64
+			 " sections of kinds that this geckobpf does not know were left out; a "
+			 "newer one may read them",
+			 path, archive->unknown_sections);
+	if (archive->lost_blocks)
+		log_warn("%s: %" PRIu64 " samples could not be read", path, archive->lost_blocks);
+}
+
+/* A file without its end: it ended with the last thing it tells of. */
+static void end_facts(struct archive *archive)
+{
+	struct profile_facts *facts = &archive->facts;
+
+	if (facts->end_ns < facts->start_ns)
+		facts->end_ns = facts->start_ns;
+	facts->writer_pid = (uint32_t)getpid();
+}
+
+static int read_file(const char *path, struct archive *archive, struct progress *progress)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+
+	if (!err)
+		err = archive_read(archive, fd, progress);
+	fd_close(&fd);
+	if (err)
+		return log_failure(path, err);
+	warn_of_damage(path, archive);
+	end_facts(archive);
+	return 0;
+}
+
+/* ---- which belong together --------------------------------------------------------- */
+
+struct capture_file {
+	const char *path;
+	struct archive head;
+	size_t boot; /* files with the same one have the same clock */
+};
+
+static int read_head(struct capture_file *file, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+
+	if (!err)
+		err = archive_read_head(&file->head, fd);
+	fd_close(&fd);
+	file->path = path;
+	return log_failure(path, err);
+}
+
+static void find_boot(struct capture_file *files, size_t index)
+{
+	size_t i;
+
+	files[index].boot = index;
+	for (i = 0; i < index; i++)
+		if (merged_facts_same_clock(&files[i].head.facts, &files[index].head.facts))
+			files[index].boot = files[i].boot;
+}
+
+/* Within a boot by its own clock; the clock that people set may have been set back. */
+static int compare_files(const void *a, const void *b)
+{
+	const struct capture_file *left = a, *right = b;
+	uint64_t x = left->head.facts.start_ns, y = right->head.facts.start_ns;
+
+	if (left->boot != right->boot)
+		return left->boot < right->boot ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int compare_boots(const void *a, const void *b)
+{
+	uint64_t x = ((const struct captured_boot *)a)->facts.start_real_ns;
+	uint64_t y = ((const struct captured_boot *)b)->facts.start_real_ns;
+
+	return x < y ? -1 : x > y;
+}
+
+static int read_heads(struct capture_file *files, const char *const *paths, size_t count)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < count && !err; i++) {
+		err = read_head(&files[i], paths[i]);
+		if (!err)
+			find_boot(files, i);
+	}
+	if (!err)
+		qsort(files, count, sizeof(*files), compare_files);
+	return err;
+}
+
+/* ---- reading ----------------------------------------------------------------------- */
+
+static int merge_file(struct captured_boot *boot, const char *path, struct progress *progress)
+{
+	struct archive archive;
+	uint64_t lost = boot->archive.lost_blocks;
+	int err = read_file(path, &archive, progress);
+
+	if (err)
+		return err;
+	err = merged_facts_add(boot->merged, &archive.facts, path, 0);
+	if (!err)
+		err = archive_merge(&boot->archive, &archive, progress);
+	archive_close(&archive);
+	if (err)
+		return log_failure(path, err);
+	lost = boot->archive.lost_blocks - lost;
+	if (lost)
+		log_warn("%s: %" PRIu64 " samples or more could not be read", path, lost);
+	return 0;
+}
+
+static int begin_boot(struct captures *captures, const char *path, struct progress *progress)
+{
+	struct captured_boot *boot = &captures->items[captures->count];
+	int err = read_file(path, &boot->archive, progress);
+
+	if (err)
+		return err;
+	captures->count++;
+	err = merged_facts_open(&boot->merged);
+	if (!err)
+		err = merged_facts_add(boot->merged, &boot->archive.facts, path, 0);
+	return log_failure(path, err);
+}
+
+/* Those of one boot, from *at on. */
+static int read_boot(struct captures *captures, const struct capture_file *files, size_t count,
+		     size_t *at, struct progress *progress)
+{
+	const struct profile_facts *facts;
+	struct captured_boot *boot;
+	size_t number = files[*at].boot;
+	const char *path = files[*at].path;
+	int err = begin_boot(captures, files[(*at)++].path, progress);
+
+	if (err)
+		return err;
+	boot = &captures->items[captures->count - 1];
+	for (; *at < count && files[*at].boot == number && !err; (*at)++)
+		err = merge_file(boot, files[*at].path, progress);
+	if (err)
+		return err;
+	err = merged_facts_get(boot->merged, &facts);
+	if (!err)
+		boot->facts = *facts;
+	return log_failure(path, err);
+}
+
+/* ---- boots beside each other ------------------------------------------------------- */
+
+static bool has_pid(const struct captured_boot *boots, size_t count, const struct process *process,
+		    uint32_t *lives)
+{
+	const struct process *other;
+	size_t i;
+
+	*lives = 0;
+	for (i = 0; i < count; i++)
+		for (other = processes_latest(boots[i].archive.processes, process->tgid); other;
+		     other = other->previous)
+			if (other->life >= *lives)
+				*lives = other->life + 1;
+	return *lives > 0;
+}
+
+/* A process id that other boots had, too, goes on where theirs ended: "42", and on the other machine "42.1". */
+static void tell_apart(struct captures *captures, size_t index)
+{
+	struct processes *processes = captures->items[index].archive.processes;
+	uint32_t lives;
+	size_t i;
+
+	for (i = 0; i < processes_count(processes); i++) {
+		struct process *process = processes_at(processes, i);
+
+		if (has_pid(captures->items, index, process, &lives))
+			process->life += lives;
+	}
+}
+
+/* Clocks of different boots have the time of day in common. */
+static int merge_boots(struct captures *captures)
+{
+	const struct captured_boot *first = captures->items;
+	size_t i, k;
+	int err = merged_facts_open(&captures->merged);
+
+	qsort(captures->items, captures->count, sizeof(*captures->items), compare_boots);
+	for (i = 0; i < captures->count && !err; i++) {
+		const struct merged_facts *merged = captures->items[i].merged;
+		struct profile_facts *facts = &captures->items[i].facts;
+		uint64_t later_ns = (facts->start_real_ns - facts->start_ns) -
+				    (first->facts.start_real_ns - first->facts.start_ns);
+
+		facts->lead_ns = facts->start_real_ns - first->facts.start_real_ns;
+		tell_apart(captures, i);
+		for (k = 0; k < merged_facts_count(merged) && !err; k++) {
+			struct profile_part part = merged_facts_part(merged, k);
+
+			err = merged_facts_add(captures->merged, part.facts, part.name, later_ns);
+		}
+	}
+	return err ? err : merged_facts_get(captures->merged, &captures->whole);
+}
+
+static void warn_of_rates(const struct profile_facts *whole)
+{
+	size_t i;
+
+	for (i = 0; i < whole->part_count; i++) {
+		if (whole->parts[i].facts->interval_ns == whole->interval_ns)
+			continue;
+		log_warn("%s was recorded at another rate than others (every %.3f ms, %.3f ms): "
+			 "numbers of samples do not compare; CPU times do",
+			 whole->parts[i].name, (double)whole->parts[i].facts->interval_ns / 1e6,
+			 (double)whole->interval_ns / 1e6);
+		return;
+	}
+}
+
+static int read_all(struct captures *captures, struct capture_file *files, const char *const *paths,
+		    size_t count, struct progress *progress)
+{
+	size_t at = 0;
+	int err = read_heads(files, paths, count);
+
+	while (at < count && !err)
+		err = read_boot(captures, files, count, &at, progress);
+	if (err)
+		return err;
+	err = merge_boots(captures);
+	if (err)
+		return log_failure(paths[0], err);
+	warn_of_rates(captures->whole);
+	return 0;
+}
+
+int captures_read(struct captures *out, const char *const *paths, size_t count,
+		  struct progress *progress)
+{
+	struct capture_file *files = calloc(count, sizeof(*files));
+	struct captures captures = {0};
+	size_t i;
+	int err = -ENOMEM;
+
+	captures.items = calloc(count, sizeof(*captures.items));
+	if (files && captures.items)
+		err = read_all(&captures, files, paths, count, progress);
+	else
+		log_failure(paths[0], err);
+	for (i = 0; files && i < count; i++)
+		if (files[i].head.texts)
+			archive_close(&files[i].head);
+	free(files);
+	if (err) {
+		captures_close(&captures);
+		return err;
+	}
+	*out = captures;
+	return 0;
+}
+
+void captures_close(struct captures *captures)
+{
+	size_t i;
+
+	for (i = 0; i < captures->count; i++) {
+		merged_facts_close(captures->items[i].merged);
+		archive_close(&captures->items[i].archive);
+	}
+	merged_facts_close(captures->merged);
+	free(captures->items);
+	*captures = (struct captures){0};
+}

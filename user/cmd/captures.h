@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * captures.h - the raw captures that a command is given (archive/archive.h), as few recordings as there are clocks.
+ *
+ *   a.gbpf, b.gbpf, c.gbpf ── heads ──> boots, each sorted by time ── read, merge ──> one archive a boot
+ *
+ * There is one archive of each boot in memory, and one more while it is merged into it.
+ */
+#ifndef GECKOBPF_CMD_CAPTURES_H
+#define GECKOBPF_CMD_CAPTURES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "archive/archive.h"
+#include "gecko/profile.h"
+
+struct merged_facts;
+struct progress;
+
+/* What was recorded during one boot of one machine. */
+struct captured_boot {
+	struct archive archive;
+	struct merged_facts *merged;
+	struct profile_facts facts; /* of all its files, with the lead */
+};
+
+struct captures {
+	struct captured_boot *items; /* the earliest first */
+	size_t count;
+	struct merged_facts *merged;
+	const struct profile_facts *whole; /* of all, in the clock of the first boot */
+};
+
+/* Progress of captures_read() in units of its parent. */
+#define CAPTURES_UNITS(count) (2 * (uint64_t)(count)-1)
+
+/* Reads all of them, at least one. Warns of what is missing. 0, or -errno, which has been logged. */
+int captures_read(struct captures *out, const char *const *paths, size_t count,
+		  struct progress *progress);
+/* Fine for a zeroed one. */
+void captures_close(struct captures *captures);
+
+#endif

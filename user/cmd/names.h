@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* names.h - where the names of code in raw captures come from: files here or elsewhere, servers, and what the captures have of kernels. */
+#ifndef GECKOBPF_CMD_NAMES_H
+#define GECKOBPF_CMD_NAMES_H
+
+#include <stddef.h>
+
+#include "symbol/symbol_search.h"
+
+struct captures;
+struct kernel_symbols;
+struct profile_summary;
+struct raw_profile_options;
+struct symbolizer;
+
+struct names {
+	struct symbol_search search;
+	struct symbolizer *symbolizer; /* NULL: addresses are wanted */
+	struct kernel_symbols **kernels; /* of each boot; NULL: not known */
+	size_t count;
+};
+
+/*
+ * Also decides which files that were recorded without a build id are the ones that are here: of this boot, and untouched since. 0 or
+ * -errno.
+ */
+int names_open(struct names *names, const struct captures *captures,
+	       const struct raw_profile_options *options);
+/* Fine for a zeroed one, and a half-built one. */
+void names_close(struct names *names);
+
+/* Says which files gave no names, and what can be done about it. */
+void names_report(const struct profile_summary *summary);
+
+#endif
