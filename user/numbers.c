@@ -30,6 +30,15 @@ void numbers_add(struct numbers *numbers, const struct profile_fact *fact)
 		numbers->facts[numbers->count++] = *fact;
 }
 
+void numbers_set(struct numbers *numbers, const char *name, uint64_t value)
+{
+	size_t i;
+
+	for (i = 0; i < numbers->count; i++)
+		if (!strcmp(numbers->facts[i].name, name))
+			numbers->facts[i].value = value;
+}
+
 static void add_fact(struct numbers *numbers, const char *name, uint64_t value)
 {
 	numbers_add(numbers, &(struct profile_fact){.name = name, .value = value});
@@ -284,6 +293,26 @@ void numbers_print_raw(const struct session *session, const struct numbers *numb
 		 numbers->lost);
 	log_more("geckobpf convert %s -o PROFILE.json.gz makes a profile of it", path);
 	print_losses(session, numbers, damaged);
+}
+
+void numbers_print_stream(const struct session *session, const struct numbers *numbers,
+			  const char *path, const struct stream_numbers *stream)
+{
+	struct numbers rest = *numbers;
+	char size[32];
+
+	print_size(stream->bytes, size, sizeof(size));
+	log_info("wrote %s (%s): a raw capture of %" PRIu64 " samples, %" PRIu64 " lost", path,
+		 size, stream->samples, numbers->lost);
+	log_more("geckobpf convert %s -o PROFILE.json.gz makes a profile of it", path);
+	if (stream->missed)
+		log_warn("%" PRIu64 " samples were overwritten before they could be written into "
+			 "%s; give a larger --buffer-size",
+			 stream->missed, path);
+	/* It has what the buffer has no more, and what was forgotten. */
+	rest.overwritten = 0;
+	rest.expired = (struct expire_counts){0};
+	print_losses(session, &rest, stream->damaged);
 }
 
 void numbers_print_top(const char *path, const struct profile_summary *summary)

@@ -30,6 +30,9 @@ struct numbers {
 /* One more, whose texts must outlive `numbers`. What does not fit is left out. */
 void numbers_add(struct numbers *numbers, const struct profile_fact *fact);
 
+/* Another number for the fact of that name. */
+void numbers_set(struct numbers *numbers, const char *name, uint64_t value);
+
 void numbers_collect(const struct session *session, struct numbers *out);
 
 /* What was written where, and what is not in it. */
@@ -39,6 +42,17 @@ void numbers_print(const struct session *session, const struct numbers *numbers,
 /* The same of a raw capture. */
 void numbers_print_raw(const struct session *session, const struct numbers *numbers,
 		       const char *path, uint64_t bytes);
+
+/* What is in a stream, and what is not. */
+struct stream_numbers {
+	uint64_t bytes, samples;
+	uint64_t missed; /* samples that were overwritten too early */
+	uint64_t damaged; /* and those that the buffer had, but could not be read */
+};
+
+/* The same of a stream. */
+void numbers_print_stream(const struct session *session, const struct numbers *numbers,
+			  const char *path, const struct stream_numbers *stream);
 
 /* The hottest functions, on stdout, unless the profile is there. */
 void numbers_print_top(const char *path, const struct profile_summary *summary);

@@ -7,6 +7,7 @@
 #include "capture/sideband.h"
 #include "numbers.h"
 #include "session_state.h"
+#include "stream.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -64,6 +65,8 @@ static void describe_options(const struct session *session, struct provenance *o
 		append(out, " --delay %g", config->delay_s);
 	if (config->ring)
 		append(out, " --ring");
+	if (config->stream)
+		append(out, " --stream");
 	if (config->include_args)
 		append(out, " --include-args=%zu", config->include_args);
 	append_target(session, out);
@@ -87,6 +90,11 @@ static void add_fallbacks(const struct session *session, int symbols_error, stru
 		snprintf(out->build_ids, sizeof(out->build_ids),
 			 "read from the files: the kernel does not tell them");
 		add_text(numbers, "fallback_build_ids", out->build_ids);
+	}
+	if (stream_error(session->stream)) {
+		snprintf(out->stream, sizeof(out->stream), "ended early: %s",
+			 strerror(-stream_error(session->stream)));
+		add_text(numbers, "fallback_stream", out->stream);
 	}
 	if (symbols_error) {
 		snprintf(out->kernel_symbols, sizeof(out->kernel_symbols),

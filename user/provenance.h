@@ -11,7 +11,7 @@ struct session;
 struct provenance {
 	char options
 		[512]; /* those that matter, as a command line; no paths, no arguments of the command */
-	char mappings[160], build_ids[64], kernel_symbols[160]; /* fallbacks */
+	char mappings[160], build_ids[64], kernel_symbols[160], stream[160]; /* fallbacks */
 	struct utsname system;
 };
 

@@ -17,6 +17,7 @@
 #include "forget.h"
 #include "session_state.h"
 #include "snapshot.h"
+#include "stream.h"
 #include "target/command.h"
 
 #include <errno.h>
@@ -191,6 +192,8 @@ static int each_second(struct session *session, uint64_t now)
 	if (now < session->next_second_ns)
 		return 0;
 	session->next_second_ns = now + NS_PER_SEC;
+	/* What goes is in the stream before it goes. */
+	stream_write(session->stream, now);
 	forget_old(session, now);
 	return follow_cpus(session);
 }
@@ -215,6 +218,7 @@ int session_run(struct session *session)
 		}
 		if (!err)
 			err = each_second(session, now);
+		stream_poll(session->stream, now);
 		follow_pause(session);
 		follow_capture(session);
 		if (now >= next_status) {

@@ -5,12 +5,11 @@
 #include "archive/archive.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "facts.h"
+#include "description.h"
 #include "gecko/output.h"
 #include "gecko/profile.h"
 #include "gecko/spool.h"
 #include "numbers.h"
-#include "provenance.h"
 #include "rescue.h"
 #include "session_state.h"
 #include "symbol/kernel_symbols.h"
@@ -60,6 +59,9 @@ int save_check(struct session *session)
 	char path[128];
 	int err;
 
+	/* The stream is the output. */
+	if (session->config->stream && !session->config->output)
+		return 0;
 	/* A command has no pid yet; its file is named, in the same directory, when it has. */
 	default_path(session, path, sizeof(path));
 	err = output_check(session->config->output ? session->config->output : path);
@@ -80,66 +82,12 @@ int save_check(struct session *session)
 
 /* Everything that profile_write() needs for as long as it may be called again. */
 struct writing {
-	struct machine_facts machine;
-	struct numbers numbers;
-	struct provenance provenance;
+	struct description description;
 	struct progress_view view;
 	struct progress whole;
 	struct symbolizer *symbolizer;
 	struct kernel_symbols *kernel;
-	struct profile_facts facts;
-	char thread_filter[64];
-	const char *threads[2];
-	const char *features[4];
 };
-
-static void describe_filter(const struct session *session, struct writing *writing)
-{
-	if (session->config->all)
-		snprintf(writing->thread_filter, sizeof(writing->thread_filter), "*");
-	else
-		snprintf(writing->thread_filter, sizeof(writing->thread_filter), "pid:%u",
-			 session->target.tgid);
-	writing->threads[0] = writing->thread_filter;
-	writing->features[0] = "stackwalk";
-	writing->features[1] = "cpu";
-	writing->features[2] = session->config->kernel_stacks ? "kernel" : NULL;
-}
-
-static void collect_facts(const struct session *session, struct writing *writing)
-{
-	const struct session_config *config = session->config;
-	const char *name = config->all ? "all processes" : session->target.name;
-	uint64_t from_ns;
-
-	facts_read(&writing->machine);
-	numbers_collect(session, &writing->numbers);
-	from_ns = writing->numbers.from_ns;
-	describe_filter(session, writing);
-	writing->facts = (struct profile_facts){
-		.product = config->profile_name ? config->profile_name : name,
-		.version = GECKOBPF_VERSION,
-		.oscpu = writing->machine.oscpu,
-		.cpu_name = writing->machine.cpu_name[0] ? writing->machine.cpu_name : NULL,
-		.physical_cpus = writing->machine.physical_cpus,
-		.logical_cpus = writing->machine.logical_cpus,
-		.start_real_ns = session->start_real_ns + (from_ns - session->start_ns),
-		.start_ns = from_ns,
-		.end_ns = session->end_ns,
-		.is_cut = from_ns != session->start_ns,
-		.pauses = session->pauses.items,
-		.pause_count = session->pauses.count,
-		.interval_ns = NS_PER_SEC / config->rate_hz,
-		.buffer_bytes = config->buffer_bytes,
-		.duration_s = config->duration_s,
-		.threads = writing->threads,
-		.features = writing->features,
-		.include_args = config->include_args,
-		.writer_pid = (uint32_t)getpid(),
-		.boot_id = writing->machine.boot_id[0] ? writing->machine.boot_id : NULL,
-		.began_ns = session->start_ns,
-	};
-}
 
 /* Why kernel frames have no names; logs it. */
 static int open_kernel_symbols(struct writing *writing)
@@ -188,15 +136,13 @@ static int prepare(struct session *session, struct writing *writing, bool raw, u
 	/* Who writes a capture has no say on the terminal: the recording has. */
 	writing->view.style = until_ns ? PROGRESS_NONE : session->config->progress;
 	stages_enter(&session->stages, "symbols");
-	collect_facts(session, writing);
-	writing->facts.until_ns = until_ns;
+	description_collect(session, &writing->description);
+	writing->description.facts.until_ns = until_ns;
 	progress_begin(&writing->whole, &writing->view, "reading kernel symbols",
-		       KERNEL_SYMBOLS_WORK + writing->numbers.used_bytes + 1);
+		       KERNEL_SYMBOLS_WORK + writing->description.numbers.used_bytes + 1);
 	err = open_symbols(session, writing, raw, &kernel_error);
 	progress_add(&writing->whole, KERNEL_SYMBOLS_WORK);
-	provenance_add(session, kernel_error, &writing->provenance, &writing->numbers);
-	writing->facts.log = writing->numbers.facts;
-	writing->facts.log_count = writing->numbers.count;
+	description_log(session, kernel_error, &writing->description);
 	return err;
 }
 
@@ -251,7 +197,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 	};
 	struct progress part;
 	const struct profile_input input = {
-		.facts = &writing->facts,
+		.facts = &writing->description.facts,
 		.processes = session->processes,
 		.objects = session->objects,
 		.symbolizer = writing->symbolizer,
@@ -267,7 +213,8 @@ static int write_to(struct session *session, struct writing *writing, const char
 	if (err)
 		return err;
 	summary->top_count = session->config->top;
-	progress_split(&part, &writing->whole, writing->numbers.used_bytes + 1, NULL, 1);
+	progress_split(&part, &writing->whole, writing->description.numbers.used_bytes + 1, NULL,
+		       1);
 	err = is_raw(path) ? write_raw(&input, output) : profile_write(&input, output, summary);
 	if (!err)
 		err = output_commit(output);
@@ -289,9 +236,9 @@ static int write_and_report(struct session *session, struct writing *writing, co
 
 	err = write_to(session, writing, path, &summary, &bytes, failed);
 	if (!err && is_raw(path)) {
-		numbers_print_raw(session, &writing->numbers, path, bytes);
+		numbers_print_raw(session, &writing->description.numbers, path, bytes);
 	} else if (!err) {
-		numbers_print(session, &writing->numbers, path, bytes, &summary);
+		numbers_print(session, &writing->description.numbers, path, bytes, &summary);
 		numbers_print_top(path, &summary);
 	} else if (err == -EINTR) {
 		log_error("%s: interrupted while writing; nothing was saved", path);
@@ -321,7 +268,7 @@ static int write_raw_capture(void *context, const char *path)
 	uint64_t bytes;
 
 	progress_begin(&writing->whole, &writing->view, "saving a raw capture",
-		       writing->numbers.used_bytes + 1);
+		       writing->description.numbers.used_bytes + 1);
 	return write_to(attempt->session, writing, path, &none, &bytes, failed);
 }
 

@@ -25,6 +25,7 @@
 #include "save.h"
 #include "session_state.h"
 #include "snapshot.h"
+#include "stream.h"
 #include "target/account.h"
 #include "target/command.h"
 #include "target/object.h"
@@ -152,6 +153,7 @@ void session_close(struct session *session)
 	if (!session)
 		return;
 	snapshot_close(session->snapshot);
+	stream_close(session->stream);
 	command_close(session->command);
 	timers_close(session->timers);
 	drain_close(session->drain);
@@ -400,7 +402,7 @@ int session_begin(struct session *session)
 				  NS_PER_SEC / session->config->rate_hz);
 	if (err)
 		log_error("sampling: cannot start: %s", strerror(-err));
-	return err;
+	return err ? err : stream_begin(session->stream);
 }
 
 static void announce(struct session *session)
@@ -443,6 +445,8 @@ int session_start(struct session *session, int *exec_error)
 		err = save_check(session);
 	if (!err)
 		err = open_dump(session);
+	if (!err && session->config->stream)
+		err = stream_open(&session->stream, session);
 	if (!err)
 		err = start_command(session);
 	if (!err)
@@ -527,7 +531,7 @@ int session_stop(struct session *session)
 
 int session_save(struct session *session)
 {
-	int err = phase_step(&session->phase, ACTION_SAVE);
+	int err = phase_step(&session->phase, ACTION_SAVE), stream_err;
 
 	if (err)
 		return err;
@@ -536,9 +540,11 @@ int session_save(struct session *session)
 	snapshot_close(session->snapshot);
 	session->snapshot = NULL;
 	profile_memory_pause(session->memory);
-	err = save_profile(session);
+	stream_err = stream_finish(session->stream);
+	if (!session->stream || session->config->output || stream_err)
+		err = save_profile(session);
 	profile_memory_resume(session->memory);
-	return err;
+	return err ? err : stream_err;
 }
 
 int session_wait(struct session *session)

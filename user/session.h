@@ -39,6 +39,8 @@ struct session_config {
 	uint64_t buffer_bytes; /* limit of the profile buffer */
 	uint64_t unwind_bytes; /* limit of the unwind tables in the kernel */
 	const char *output; /* file, "-" for stdout, NULL: named after the target and the time */
+	const char *
+		stream; /* a raw capture that is written while it records; NULL: none. Without `output` there is nothing else */
 	const char *profile_name; /* NULL: the target's name */
 	size_t include_args; /* arguments that go into process names */
 	size_t top; /* hottest functions to print at the end */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* session_state.h - what session.c, run.c, forget.c, snapshot.c and save.c share; nobody else includes it. */
+/* session_state.h - what session.c, run.c, forget.c, snapshot.c, stream.c and save.c share; nobody else includes it. */
 #ifndef GECKOBPF_SESSION_STATE_H
 #define GECKOBPF_SESSION_STATE_H
 
@@ -41,6 +41,7 @@ struct session {
 	bool wants_pause; /* what SIGUSR1 asked for last */
 	bool wants_capture;
 	struct snapshot *snapshot;
+	struct stream *stream; /* NULL: none was asked for */
 	struct {
 		struct time_range *items;
 		size_t count, capacity;

@@ -311,6 +311,78 @@ static void full_file_system(void **state)
 	assert_int_equal(rmdir(mount_point), 0);
 }
 
+static off_t size_of(const char *name)
+{
+	struct stat at;
+
+	assert_int_equal(stat(name, &at), 0);
+	return at.st_size;
+}
+
+/* It is there under its name while it is written, as of the last flush, and stays, whatever becomes of its writer. */
+static void published(void **state)
+{
+	struct output *output;
+	const struct output_options options = {.owner_uid = 4321, .owner_gid = 1234};
+	struct stat at;
+
+	assert_int_equal(output_open(&output, in_directory("s.gbpf"), &options), 0);
+	assert_int_equal(output_write(output, data, 10), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(output_publish(output), 0);
+	assert_int_equal(files_in(directory), 1);
+	assert_int_equal(size_of(path), 10);
+	assert_int_equal(stat(path, &at), 0);
+	assert_int_equal(at.st_uid, geteuid() ? geteuid() : 4321);
+	assert_int_equal(output_write(output, data, 20), 0);
+	assert_int_equal(size_of(path), 10);
+	assert_int_equal(output_flush(output), 0);
+	assert_int_equal(size_of(path), 30);
+	assert_int_equal(output_write(output, data, 20), 0);
+	output_close(output);
+	assert_int_equal(size_of(path), 30);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void published_and_committed(void **state)
+{
+	struct output *output;
+
+	assert_int_equal(output_open(&output, in_directory("s.gbpf"), NULL), 0);
+	assert_int_equal(output_publish(output), 0);
+	assert_int_equal(write_data(output), 0);
+	assert_int_equal(output_commit(output), 0);
+	output_close(output);
+	assert_int_equal(files_in(directory), 1);
+	assert_int_equal(size_of(path), DATA_BYTES);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* What does not fit is taken back to the last flush. */
+static void published_on_full_file_system(void **state)
+{
+	char mount_point[PATH_MAX];
+	struct output *output;
+
+	snprintf(mount_point, sizeof(mount_point), "%s/full", directory);
+	assert_int_equal(mkdir(mount_point, 0700), 0);
+	if (mount("tmpfs", mount_point, "tmpfs", 0, "size=512k")) {
+		rmdir(mount_point);
+		skip();
+	}
+	assert_int_equal(output_open(&output, in_directory("full/s.gbpf"), NULL), 0);
+	assert_int_equal(output_write(output, data, 300001), 0);
+	assert_int_equal(output_publish(output), 0);
+	assert_int_equal(write_data(output), -ENOSPC);
+	assert_int_equal(output_flush(output), -ENOSPC);
+	assert_int_equal(size_of(path), 300001);
+	assert_int_equal(output_commit(output), -ENOSPC);
+	output_close(output);
+	assert_int_equal(size_of(path), 300001);
+	assert_int_equal(umount(mount_point), 0);
+	assert_int_equal(rmdir(mount_point), 0);
+}
+
 static void names(void **state)
 {
 	struct output *output = NULL;
@@ -366,6 +438,9 @@ int main(void)
 		cmocka_unit_test(cancelled),
 		cmocka_unit_test(full_device),
 		cmocka_unit_test(full_file_system),
+		cmocka_unit_test(published),
+		cmocka_unit_test(published_and_committed),
+		cmocka_unit_test(published_on_full_file_system),
 		cmocka_unit_test(names),
 		cmocka_unit_test(failing_allocations),
 	};

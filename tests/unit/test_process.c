@@ -327,6 +327,52 @@ static void test_drop_threads(void **state)
 	assert_int_equal(process->threads.numbers.top, 11);
 }
 
+/* Which thread a number means depends on when it was used. */
+static void test_resolve(void **state)
+{
+	struct thread_alias aliases[] = {{0, 3, 9}, {200, 3, 5}, {300, 3, 6}, {100, 4, 7}};
+	struct threads threads = {0};
+
+	assert_int_equal(threads_resolve(&threads, 3, 50), 3);
+	threads.aliases.items = aliases;
+	threads.aliases.count = 4;
+	assert_int_equal(threads_resolve(&threads, 3, 0), 9);
+	assert_int_equal(threads_resolve(&threads, 3, 199), 9);
+	assert_int_equal(threads_resolve(&threads, 3, 200), 5);
+	assert_int_equal(threads_resolve(&threads, 3, 299), 5);
+	assert_int_equal(threads_resolve(&threads, 3, UINT64_MAX), 6);
+	assert_int_equal(threads_resolve(&threads, 4, 99), 4);
+	assert_int_equal(threads_resolve(&threads, 4, 100), 7);
+	assert_int_equal(threads_resolve(&threads, 2, 300), 2);
+	assert_int_equal(threads_resolve(&threads, 5, 300), 5);
+}
+
+/* A number that means one thread at any time, though its own was another's for a while. */
+static void test_number_for(void **state)
+{
+	const struct thread thread = {.number = 3};
+	struct threads threads = {.numbers.top = 8};
+	uint32_t said;
+
+	assert_int_equal(threads_number_for(&threads, &thread, &said), 0);
+	assert_int_equal(said, 3);
+	assert_int_equal(threads.numbers.top, 8);
+	threads.aliases.items = calloc(1, sizeof(*threads.aliases.items));
+	assert_non_null(threads.aliases.items);
+	threads.aliases.items[0] = (struct thread_alias){200, 3, 5};
+	threads.aliases.count = threads.aliases.capacity = 1;
+	assert_int_equal(threads_number_for(&threads, &thread, &said), 0);
+	assert_int_equal(said, 8);
+	assert_int_equal(threads.numbers.top, 9);
+	assert_int_equal(threads_resolve(&threads, said, 0), 3);
+	assert_int_equal(threads_resolve(&threads, said, UINT64_MAX), 3);
+	assert_int_equal(threads_resolve(&threads, 3, 300), 5);
+	alloc_fail_at(1);
+	assert_int_equal(threads_number_for(&threads, &thread, &said), -ENOMEM);
+	assert_true(alloc_fail_stop());
+	free(threads.aliases.items);
+}
+
 static bool goes_always(void *context, struct process *process)
 {
 	return true;
@@ -370,6 +416,8 @@ int main(void)
 		FRESH(test_drop_process),
 		FRESH(test_drop_lives),
 		FRESH(test_drop_threads),
+		cmocka_unit_test(test_resolve),
+		cmocka_unit_test(test_number_for),
 		FRESH(test_bytes),
 		cmocka_unit_test(test_no_memory),
 	};

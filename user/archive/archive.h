@@ -4,28 +4,37 @@
  *
  *   section    content; numbers are ULEB128, texts as in base/pack.h
  *   HEAD       what the profile says of machine and configuration (struct profile_facts); then boot id | when the recording began
- *   KERNEL     a part of the kernel's symbols, the text of /proc/kallsyms; may be many, may be none
- *   FILE       a mapped file: number | kind | device | inode | build id | path
- *   PROCESS    a program image: its key | what is known of it | threads | mappings; a later one replaces it
- *   BLOCKS     its key | entries of its buffer, each: size | bytes (buffer/entry.h), oldest first
- *   END        until when | pauses | the facts of the profilingLog; the last one counts
+ *   KERNEL     a part of the kernel's symbols, the text of /proc/kallsyms; may be many, may be none, may be before HEAD
+ *   FILE       mapped files, each: serial | kind | device | inode | build id | path
+ *   PROCESS    program images, each: its key | what is known of it | threads | mappings; what a later one says is added
+ *   BLOCKS     runs of entries (buffer/entry.h), each: key | number of the first | bytes | entries: size | bytes, oldest first
+ *   END        until when | whether it is the last | pauses | the facts of the profilingLog; the last one counts, and the last that has facts
  *
  *   key        tgid | start time of the process | exec id: names an image for ever
  *
- * Whatever is in sections that can be read is a profile: a file that lacks its end is only shorter. Unknown kinds are skipped and
- * counted, so newer writers can add some.
+ * A capture is written at once, or as the recording goes: then there is more of everything again and again, each time in this order.
+ *
+ *   HEAD KERNEL    FILE PROCESS BLOCKS END    FILE PROCESS BLOCKS END    BLOCKS END    ...
+ *
+ * The numbers of threads are used again while it is recorded, but not between two ENDs: BLOCKS mean what the PROCESS sections up to
+ * there say. Entries of an image are numbered from 0 on, so a reader sees that some are missing, and goes on at the next that needs
+ * none before it. Whatever is in sections that can be read is a profile: a file that lacks its end is only shorter. Unknown kinds are
+ * skipped and counted, so newer writers can add some.
  */
 #ifndef GECKOBPF_ARCHIVE_ARCHIVE_H
 #define GECKOBPF_ARCHIVE_ARCHIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "archive/section.h"
+#include "base/pack.h"
 #include "gecko/profile.h"
 
 struct object;
 struct process;
+struct process_told;
 struct progress;
 
 enum archive_kind {
@@ -37,20 +46,38 @@ enum archive_kind {
 	ARCHIVE_END = 6,
 };
 
-/* ---- writing: each writes one section or more; 0, -ENOMEM, or the section writer's error ---- */
+/* ---- writing ------------------------------------------------------------------------------- */
 
-int archive_write_head(struct section_writer *writer, const struct profile_facts *facts);
+/* Gathers what is of one kind, so that it is compressed together. Zero-initialised but for `sections`, which is borrowed. */
+struct archive_writer {
+	struct section_writer *sections;
+	enum archive_kind kind; /* of what is in `records` */
+	struct packer records, entries;
+	uint64_t written; /* entries */
+	uint64_t missed; /* entries that were overwritten before they were written */
+	uint64_t damaged; /* entries that could not be read */
+};
+
+/* Each returns 0, -ENOMEM, or the section writer's error. HEAD, KERNEL and END go into the file at once, the others when something
+ * of another kind comes, or enough of them, or archive_flush(). */
+int archive_write_head(struct archive_writer *writer, const struct profile_facts *facts);
 /* From the file at `path`; one that cannot be read is none: then kernel frames stay addresses. Holds no more than a part in memory. */
-int archive_write_kernel(struct section_writer *writer, const char *path);
-int archive_write_file(struct section_writer *writer, const struct object *object);
-int archive_write_process(struct section_writer *writer, const struct process *process);
-/* The entries from position *from on, which becomes the one after the last; 0: all. Compression is paused meanwhile. */
-int archive_write_blocks(struct section_writer *writer, const struct process *process,
-			 uint64_t *from);
-int archive_write_end(struct section_writer *writer, const struct profile_facts *facts);
+int archive_write_kernel(struct archive_writer *writer, const char *path);
+int archive_write_file(struct archive_writer *writer, const struct object *object);
+/* The image, its threads and its mappings: all, or what is news since it was told, which it is no more. */
+int archive_write_process(struct archive_writer *writer, struct process *process, bool all);
+/* The entries behind those that `told` says, which then says where they end. Compression is paused meanwhile. */
+int archive_write_blocks(struct archive_writer *writer, const struct process *process,
+			 struct process_told *told);
+/* `is_last`: nothing follows. */
+int archive_write_end(struct archive_writer *writer, const struct profile_facts *facts,
+		      bool is_last);
+int archive_flush(struct archive_writer *writer);
+/* Frees what it holds; what was not flushed is not written. */
+void archive_writer_clear(struct archive_writer *writer);
 
 /* All of it. `kallsyms`: for archive_write_kernel(); NULL: none. `progress`: a piece of one unit; may be NULL. */
-int archive_write(struct section_writer *writer, const struct profile_input *input,
+int archive_write(struct section_writer *sections, const struct profile_input *input,
 		  const char *kallsyms, struct progress *progress);
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -62,10 +89,11 @@ struct archive {
 	struct objects *objects;
 	struct profile_memory *memory;
 	int kallsyms_fd; /* a file with the kernel's symbols; -1: none */
+	bool has_end; /* it was written to its end */
 	struct section_damage damage;
 	uint64_t unknown_sections; /* of kinds that are not known */
 	uint64_t bad_sections; /* sound, but what they say makes no sense */
-	uint64_t lost_blocks; /* entries that could not be put */
+	uint64_t lost_blocks; /* entries that are missing between others, or could not be put */
 	struct archive_texts *texts;
 };
 

@@ -76,6 +76,7 @@ static int merge_objects(struct merge *merge)
 /* A thread of `from`, by its number there. */
 struct merged_thread {
 	struct thread *thread; /* in `into`; NULL: none has this number */
+	uint32_t said; /* what its samples say in `into` */
 	uint64_t after_ns; /* samples up to then are there already */
 };
 
@@ -148,8 +149,10 @@ static int merge_thread(struct merged_process *process, const struct thread *fro
 	if (processes_thread_count(processes) > before)
 		fill_thread(process, thread, from);
 	update_thread(thread, from);
-	process->threads[from->number] = (struct merged_thread){thread, thread->sampled_ns};
-	return 0;
+	process->threads[from->number] =
+		(struct merged_thread){.thread = thread, .after_ns = thread->sampled_ns};
+	return threads_number_for(&thread->process->threads, thread,
+				  &process->threads[from->number].said);
 }
 
 /* ---- what is known of a process ---------------------------------------------------- */
@@ -245,6 +248,7 @@ static int skip_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc,
 
 /* By their numbers. */
 struct numbered_threads {
+	const struct threads *threads;
 	struct thread **items;
 	size_t count;
 };
@@ -252,8 +256,8 @@ struct numbered_threads {
 static int note_sample(void *context, const struct sample_view *sample)
 {
 	const struct numbered_threads *threads = context;
-	struct thread *thread =
-		sample->thread < threads->count ? threads->items[sample->thread] : NULL;
+	uint32_t number = threads_resolve(threads->threads, sample->thread, sample->time_ns);
+	struct thread *thread = number < threads->count ? threads->items[number] : NULL;
 
 	if (thread && thread->sampled_ns < sample->time_ns)
 		thread->sampled_ns = sample->time_ns;
@@ -264,7 +268,8 @@ static int note_sample(void *context, const struct sample_view *sample)
 static int note_samples(struct archive *archive, const struct process *process)
 {
 	static const struct profile_visitor visitor = {forget_nodes, skip_node, note_sample};
-	struct numbered_threads threads = {.count = process->threads.numbers.top};
+	struct numbered_threads threads = {.threads = &process->threads,
+					   .count = process->threads.numbers.top};
 	size_t i;
 	int err;
 
@@ -350,11 +355,11 @@ static bool is_in_recording(const struct profile_facts *facts, const struct samp
 	return !facts->until_ns || sample->time_ns <= facts->until_ns;
 }
 
-static int put_sample(struct copying *copying, struct thread *thread,
+static int put_sample(struct copying *copying, const struct merged_thread *thread,
 		      const struct sample_view *sample)
 {
 	struct sample_entry entry = {
-		.thread = thread->number,
+		.thread = thread->said,
 		.user_end = sample->user_end,
 		.time_ns = sample->time_ns,
 		.cpu_ns = sample->cpu_ns,
@@ -365,7 +370,7 @@ static int put_sample(struct copying *copying, struct thread *thread,
 	if (!err)
 		err = profile_buffer_put_sample(copying->process->into->buffer, &entry);
 	if (!err)
-		thread->sampled_ns = sample->time_ns;
+		thread->thread->sampled_ns = sample->time_ns;
 	return err;
 }
 
@@ -374,17 +379,19 @@ static int on_sample(void *context, const struct sample_view *sample)
 	struct copying *copying = context;
 	const struct merged_process *process = copying->process;
 	const struct merged_thread *thread = NULL;
+	uint32_t number;
 	int err;
 
 	if (!is_in_recording(&process->merge->from->facts, sample))
 		return 0;
-	if (sample->thread < process->thread_count)
-		thread = &process->threads[sample->thread];
+	number = threads_resolve(&process->from->threads, sample->thread, sample->time_ns);
+	if (number < process->thread_count)
+		thread = &process->threads[number];
 	if (!thread || !thread->thread || sample->time_ns > INT64_MAX)
 		return -EBADMSG;
 	if (sample->time_ns <= thread->after_ns)
 		return 0;
-	err = put_sample(copying, thread->thread, sample);
+	err = put_sample(copying, thread, sample);
 	return err == -E2BIG ? -EBADMSG : err;
 }
 

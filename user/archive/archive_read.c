@@ -6,6 +6,7 @@
  * sections refer to comes before them in the file; if it was damaged, they are left out, too.
  */
 #include "archive/archive.h"
+#include "archive/archive_reader.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -25,23 +26,8 @@
 #include "target/object.h"
 #include "target/process.h"
 
-#define MAX_ITEMS (1U << 24) /* threads of a process, and the like */
 #define MAX_INTERVAL_NS (10 * NS_PER_SEC) /* longer ones are refused by readers of profiles */
 #define MEMORY_LIMIT (1ULL << 50) /* what is in the file is to be kept whole */
-
-/* Strings and arrays that the facts point to, and files by their number. */
-struct archive_texts {
-	char **items;
-	size_t count, capacity;
-	const char **threads, **features;
-	struct time_range *pauses;
-	struct profile_fact *log;
-	struct {
-		struct object **items;
-		size_t count, capacity;
-	} files;
-	bool has_head;
-};
 
 /* ---- facts --------------------------------------------------------------------------- */
 
@@ -74,8 +60,7 @@ static int renew(void **array, uint64_t count, size_t item_bytes)
 	return 0;
 }
 
-/* How many items follow, each of at least one byte. */
-static uint64_t unpack_count(struct unpacker *in)
+uint64_t archive_unpack_count(struct unpacker *in)
 {
 	uint64_t count = unpack_number(in, MAX_ITEMS);
 
@@ -88,7 +73,7 @@ static uint64_t unpack_count(struct unpacker *in)
 
 static void read_list(struct archive *archive, struct unpacker *in, const char ***list)
 {
-	uint64_t count = unpack_count(in), i;
+	uint64_t count = archive_unpack_count(in), i;
 
 	if (!in->error)
 		in->error = renew((void **)list, count, sizeof(**list));
@@ -134,7 +119,7 @@ static void read_head(struct archive *archive, struct unpacker *in)
 static void read_pauses(struct archive *archive, struct unpacker *in)
 {
 	struct archive_texts *texts = archive->texts;
-	uint64_t count = unpack_count(in), i;
+	uint64_t count = archive_unpack_count(in), i;
 
 	if (!in->error)
 		in->error = renew((void **)&texts->pauses, count, sizeof(*texts->pauses));
@@ -149,8 +134,10 @@ static void read_pauses(struct archive *archive, struct unpacker *in)
 static void read_log(struct archive *archive, struct unpacker *in)
 {
 	struct archive_texts *texts = archive->texts;
-	uint64_t count = unpack_count(in), i;
+	uint64_t count = archive_unpack_count(in), i;
 
+	if (!count)
+		return; /* those that were told before hold on */
 	if (!in->error)
 		in->error = renew((void **)&texts->log, count, sizeof(*texts->log));
 	for (i = 0; i < count && !in->error; i++) {
@@ -168,6 +155,7 @@ static void read_end(struct archive *archive, struct unpacker *in)
 {
 	archive->facts.end_ns = unpack_number(in, INT64_MAX);
 	archive->facts.until_ns = unpack_number(in, INT64_MAX);
+	archive->has_end = unpack_number(in, 1) != 0;
 	read_pauses(archive, in);
 	read_log(archive, in);
 }
@@ -186,29 +174,19 @@ static void read_kernel(struct archive *archive, struct unpacker *in)
 	in->at = in->end;
 }
 
-/* ---- files and processes ----------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------- */
 
-struct process *archive_find_image(const struct archive *archive, uint32_t tgid, uint64_t key_ns,
-				   uint32_t exec_id)
-{
-	struct process *process = processes_latest(archive->processes, tgid);
-
-	while (process && (process->key_ns != key_ns || process->exec_id != exec_id))
-		process = process->previous;
-	return process;
-}
-
-static int enter_file(struct archive *archive, size_t number, struct object *object)
+static int enter_file(struct archive *archive, size_t serial, struct object *object)
 {
 	struct archive_texts *texts = archive->texts;
-	int err = array_reserve((void **)&texts->files.items, &texts->files.capacity, number + 1,
+	int err = array_reserve((void **)&texts->files.items, &texts->files.capacity, serial + 1,
 				sizeof(*texts->files.items));
 
 	if (err)
 		return err;
-	while (texts->files.count <= number)
+	while (texts->files.count <= serial)
 		texts->files.items[texts->files.count++] = NULL;
-	texts->files.items[number] = object;
+	texts->files.items[serial] = object;
 	return 0;
 }
 
@@ -217,7 +195,7 @@ static void read_file(struct archive *archive, struct unpacker *in)
 	struct object_sighting sighting = {.is_recorded = true};
 	struct build_id build_id = {0};
 	struct object *object;
-	uint64_t number = unpack_number(in, MAX_ITEMS);
+	uint64_t serial = unpack_number(in, MAX_ITEMS);
 	uint64_t kind = unpack_number(in, OBJECT_ANONYMOUS);
 	const uint8_t *bytes;
 	char *path;
@@ -237,172 +215,33 @@ static void read_file(struct archive *archive, struct unpacker *in)
 		in->error = objects_get(archive->objects, &sighting, &object);
 	if (!in->error) {
 		object->kind = (enum object_kind)kind;
-		in->error = enter_file(archive, (size_t)number, object);
+		in->error = enter_file(archive, (size_t)serial, object);
 	}
 	free(path);
 }
 
-struct image_key {
-	uint32_t tgid, exec_id;
-	uint64_t key_ns;
-};
-
-static struct image_key read_key(struct unpacker *in)
+static void read_files(struct archive *archive, struct unpacker *in)
 {
-	struct image_key key;
-
-	key.tgid = (uint32_t)unpack_number(in, INT_MAX);
-	key.key_ns = unpack_number(in, UINT64_MAX);
-	key.exec_id = (uint32_t)unpack_number(in, UINT32_MAX);
-	return key;
-}
-
-static struct process *find_image(const struct archive *archive, const struct image_key *key)
-{
-	return archive_find_image(archive, key->tgid, key->key_ns, key->exec_id);
-}
-
-static void read_thread(struct archive *archive, struct unpacker *in, const struct image_key *key,
-			struct process **process)
-{
-	struct gb_task task = {
-		.tgid = key->tgid, .group_start_ns = key->key_ns, .exec_id = key->exec_id};
-	uint32_t number = (uint32_t)unpack_number(in, MAX_ITEMS);
-	struct thread *thread;
-
-	task.tid = (uint32_t)unpack_number(in, INT_MAX);
-	task.start_ns = unpack_number(in, UINT64_MAX);
-	if (!in->error)
-		in->error = processes_thread(archive->processes, &task, &thread);
-	if (in->error)
-		return;
-	/* Not of this image, though so named: its key is that of a thread met before. */
-	if (*process && *process != thread->process) {
-		in->error = -EBADMSG;
-		return;
-	}
-	*process = thread->process;
-	thread->number = number;
-	if (thread->process->threads.numbers.top <= number)
-		thread->process->threads.numbers.top = number + 1;
-	thread->born_ns = unpack_number(in, UINT64_MAX);
-	thread->died_ns = unpack_number(in, UINT64_MAX);
-	thread->cpu_first_ns = unpack_number(in, UINT64_MAX);
-	thread->cpu_last_ns = unpack_number(in, UINT64_MAX);
-	unpack_text(in, thread->name, sizeof(thread->name));
-	unpack_text(in, thread->name_before, sizeof(thread->name_before));
-}
-
-static void note_code(struct object *object, uint64_t offset, uint64_t bytes)
-{
-	if (bytes <= object->code_bytes)
-		return;
-	object->code_offset = offset;
-	object->code_bytes = bytes;
-}
-
-static void read_space(struct archive *archive, struct unpacker *in, struct process *process)
-{
-	const struct archive_texts *texts = archive->texts;
-	uint64_t count = unpack_count(in), i;
-
-	address_space_clear(&process->space);
-	for (i = 0; i < count && !in->error; i++) {
-		struct mapping mapping = {.start = unpack_number(in, UINT64_MAX)};
-		uint64_t size = unpack_number(in, UINT64_MAX - mapping.start), file;
-
-		mapping.end = mapping.start + size;
-		mapping.offset = unpack_number(in, UINT64_MAX);
-		mapping.from_ns = unpack_number(in, UINT64_MAX);
-		file = unpack_number(in, MAX_ITEMS);
-		if (in->error)
-			return;
-		/* The file's section is damaged, so its mappings are not there. */
-		if (file >= texts->files.count || !texts->files.items[file])
-			continue;
-		mapping.object = texts->files.items[file];
-		note_code(mapping.object, mapping.offset, size);
-		in->error = address_space_add(&process->space, &mapping);
-	}
-}
-
-static void read_process(struct archive *archive, struct unpacker *in)
-{
-	struct image_key key = read_key(in);
-	struct process *process = find_image(archive, &key), facts = {0};
-	uint64_t threads, i;
-	char *cmdline;
-
-	facts.life = (uint32_t)unpack_number(in, UINT32_MAX);
-	facts.born_ns = unpack_number(in, UINT64_MAX);
-	facts.died_ns = unpack_number(in, UINT64_MAX);
-	facts.is_kernel = unpack_number(in, 1) != 0;
-	facts.is_root = unpack_number(in, 1) != 0;
-	unpack_text(in, facts.name, sizeof(facts.name));
-	cmdline = unpack_string(in);
-	threads = unpack_count(in);
-	for (i = 0; i < threads && !in->error; i++)
-		read_thread(archive, in, &key, &process);
-	if (!in->error && !process)
-		in->error = -EBADMSG; /* an image without threads */
-	if (in->error) {
-		free(cmdline);
-		return;
-	}
-	process->life = facts.life;
-	process->born_ns = facts.born_ns;
-	process->died_ns = facts.died_ns;
-	process->is_kernel = facts.is_kernel;
-	process->is_root = facts.is_root;
-	memcpy(process->name, facts.name, sizeof(process->name));
-	free(process->cmdline);
-	process->cmdline = cmdline;
-	read_space(archive, in, process);
-}
-
-/* ---- entries --------------------------------------------------------------------------- */
-
-int archive_need_buffer(struct archive *archive, struct process *process)
-{
-	const struct profile_buffer_config config = {
-		.memory = profile_memory_controller(archive->memory),
-		.cache = profile_memory_cache(archive->memory),
-		.process_id = process->tgid,
-		.period_ns = archive->facts.interval_ns,
-	};
-
-	return process->buffer ? 0 : profile_buffer_open(&process->buffer, &config);
-}
-
-static void read_blocks(struct archive *archive, struct unpacker *in)
-{
-	struct image_key key = read_key(in);
-	struct process *process = find_image(archive, &key);
-
-	if (!in->error && !process)
-		in->error = -EBADMSG;
-	if (!in->error)
-		in->error = archive_need_buffer(archive, process);
-	while (!in->error && in->at < in->end) {
-		size_t size = (size_t)unpack_number(in, SIZE_MAX);
-		const uint8_t *bytes = unpack_bytes(in, size);
-
-		if (!in->error && !size)
-			in->error = -EBADMSG;
-		if (in->error)
-			return;
-		if (profile_buffer_put_entry(process->buffer, bytes, size))
-			archive->lost_blocks++;
-	}
+	while (!in->error && in->at < in->end)
+		read_file(archive, in);
 }
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
 static void (*const readers[])(struct archive *archive, struct unpacker *in) = {
-	[ARCHIVE_HEAD] = read_head,     [ARCHIVE_KERNEL] = read_kernel,
-	[ARCHIVE_FILE] = read_file,     [ARCHIVE_PROCESS] = read_process,
-	[ARCHIVE_BLOCKS] = read_blocks, [ARCHIVE_END] = read_end,
+	[ARCHIVE_HEAD] = read_head,
+	[ARCHIVE_KERNEL] = read_kernel,
+	[ARCHIVE_FILE] = read_files,
+	[ARCHIVE_PROCESS] = archive_read_processes,
+	[ARCHIVE_BLOCKS] = archive_read_blocks,
+	[ARCHIVE_END] = read_end,
 };
+
+/* They need nothing that others say. */
+static bool may_be_first(uint16_t kind)
+{
+	return kind == ARCHIVE_HEAD || kind == ARCHIVE_KERNEL;
+}
 
 /* 0, or what ends the reading. */
 static int take_section(struct archive *archive, const struct section *section)
@@ -413,7 +252,7 @@ static int take_section(struct archive *archive, const struct section *section)
 		archive->unknown_sections++;
 		return 0;
 	}
-	if (!archive->texts->has_head && section->kind != ARCHIVE_HEAD)
+	if (!archive->texts->has_head && !may_be_first(section->kind))
 		return -EBADMSG;
 	readers[section->kind](archive, &in);
 	if (in.error == -EBADMSG)
@@ -437,6 +276,7 @@ static int read_sections(struct archive *archive, struct section_reader *reader,
 	}
 	progress_end(&part);
 	archive->damage = section_reader_damage(reader);
+	archive_sort_aliases(archive);
 	return err || archive->texts->has_head ? err : -EBADMSG;
 }
 
@@ -466,7 +306,8 @@ int archive_read_head(struct archive *out, int fd)
 	if (!err && !archive.texts)
 		err = -ENOMEM;
 	while (!err && !archive.texts->has_head && (got = section_read(reader, &section)) > 0)
-		err = take_section(&archive, &section);
+		if (section.kind != ARCHIVE_KERNEL)
+			err = take_section(&archive, &section);
 	section_reader_close(reader);
 	if (!err && !archive.texts->has_head)
 		err = got < 0 ? got : -EBADMSG;
@@ -511,6 +352,9 @@ static void close_texts(struct archive_texts *texts)
 	free(texts->pauses);
 	free(texts->log);
 	free(texts->files.items);
+	for (i = 0; i < texts->images.count; i++)
+		free(texts->images.items[i].items);
+	free(texts->images.items);
 	free(texts);
 }
 

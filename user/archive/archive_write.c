@@ -16,18 +16,41 @@
 #include "target/object.h"
 #include "target/process.h"
 
-/* Of one section: small enough to lose little with it, large enough to be compressed well. */
-#define BLOCKS_BYTES (256U * 1024)
+/* Of one section, about: small enough to lose little with it, large enough to be compressed well. */
+#define RECORDS_BYTES (256U * 1024)
 #define KERNEL_BYTES (256U * 1024)
+/* Of one PROCESS record: an image may have any number of them. */
+#define MAX_THREADS 2048
+#define MAX_MAPPINGS 4096
 
-static int write_packed(struct section_writer *writer, enum archive_kind kind,
-			struct packer *packer)
+/* ---- gathering ------------------------------------------------------------------------- */
+
+int archive_flush(struct archive_writer *writer)
 {
-	int err = packer->error;
+	struct packer *records = &writer->records;
+	int err = records->error ? records->error : writer->entries.error;
 
-	if (!err)
-		err = section_write(writer, (uint16_t)kind, packer->items, packer->count);
-	packer_clear(packer);
+	if (!err && records->count)
+		err = section_write(writer->sections, (uint16_t)writer->kind, records->items,
+				    records->count);
+	records->count = 0;
+	return err;
+}
+
+void archive_writer_clear(struct archive_writer *writer)
+{
+	packer_clear(&writer->records);
+	packer_clear(&writer->entries);
+}
+
+/* To be called before a record of this kind is packed. */
+static int begin_record(struct archive_writer *writer, enum archive_kind kind)
+{
+	int err = 0;
+
+	if (kind != writer->kind || writer->records.count >= RECORDS_BYTES)
+		err = archive_flush(writer);
+	writer->kind = kind;
 	return err;
 }
 
@@ -44,49 +67,57 @@ static void pack_list(struct packer *packer, const char *const *texts)
 		pack_string(packer, texts[i]);
 }
 
-int archive_write_head(struct section_writer *writer, const struct profile_facts *facts)
+int archive_write_head(struct archive_writer *writer, const struct profile_facts *facts)
 {
-	struct packer packer = {0};
+	struct packer *packer = &writer->records;
+	int err = begin_record(writer, ARCHIVE_HEAD);
 
-	pack_string(&packer, facts->product);
-	pack_string(&packer, facts->version);
-	pack_string(&packer, facts->oscpu);
-	pack_string(&packer, facts->cpu_name);
-	pack_number(&packer, facts->physical_cpus);
-	pack_number(&packer, facts->logical_cpus);
-	pack_number(&packer, facts->start_real_ns);
-	pack_number(&packer, facts->start_ns);
-	pack_number(&packer, facts->is_cut);
-	pack_number(&packer, facts->interval_ns);
-	pack_number(&packer, facts->buffer_bytes);
-	pack_number(&packer, (uint64_t)(facts->duration_s * 1e6));
-	pack_number(&packer, facts->include_args);
-	pack_list(&packer, facts->threads);
-	pack_list(&packer, facts->features);
-	pack_string(&packer, facts->boot_id);
-	pack_number(&packer, facts->began_ns);
-	return write_packed(writer, ARCHIVE_HEAD, &packer);
+	if (err)
+		return err;
+	pack_string(packer, facts->product);
+	pack_string(packer, facts->version);
+	pack_string(packer, facts->oscpu);
+	pack_string(packer, facts->cpu_name);
+	pack_number(packer, facts->physical_cpus);
+	pack_number(packer, facts->logical_cpus);
+	pack_number(packer, facts->start_real_ns);
+	pack_number(packer, facts->start_ns);
+	pack_number(packer, facts->is_cut);
+	pack_number(packer, facts->interval_ns);
+	pack_number(packer, facts->buffer_bytes);
+	pack_number(packer, (uint64_t)(facts->duration_s * 1e6));
+	pack_number(packer, facts->include_args);
+	pack_list(packer, facts->threads);
+	pack_list(packer, facts->features);
+	pack_string(packer, facts->boot_id);
+	pack_number(packer, facts->began_ns);
+	return archive_flush(writer);
 }
 
-int archive_write_end(struct section_writer *writer, const struct profile_facts *facts)
+int archive_write_end(struct archive_writer *writer, const struct profile_facts *facts,
+		      bool is_last)
 {
-	struct packer packer = {0};
+	struct packer *packer = &writer->records;
+	int err = begin_record(writer, ARCHIVE_END);
 	size_t i;
 
-	pack_number(&packer, facts->end_ns);
-	pack_number(&packer, facts->until_ns);
-	pack_number(&packer, facts->pause_count);
+	if (err)
+		return err;
+	pack_number(packer, facts->end_ns);
+	pack_number(packer, facts->until_ns);
+	pack_number(packer, is_last);
+	pack_number(packer, facts->pause_count);
 	for (i = 0; i < facts->pause_count; i++) {
-		pack_number(&packer, facts->pauses[i].start_ns);
-		pack_number(&packer, facts->pauses[i].end_ns);
+		pack_number(packer, facts->pauses[i].start_ns);
+		pack_number(packer, facts->pauses[i].end_ns);
 	}
-	pack_number(&packer, facts->log_count);
+	pack_number(packer, facts->log_count);
 	for (i = 0; i < facts->log_count; i++) {
-		pack_string(&packer, facts->log[i].name);
-		pack_number(&packer, facts->log[i].value);
-		pack_string(&packer, facts->log[i].text);
+		pack_string(packer, facts->log[i].name);
+		pack_number(packer, facts->log[i].value);
+		pack_string(packer, facts->log[i].text);
 	}
-	return write_packed(writer, ARCHIVE_END, &packer);
+	return archive_flush(writer);
 }
 
 /* Up to KERNEL_BYTES; what cannot be read is the end. */
@@ -104,16 +135,16 @@ static size_t read_part(int fd, char *part)
 }
 
 /* Part by part: a raw capture is what is left to be made when memory is short. */
-int archive_write_kernel(struct section_writer *writer, const char *path)
+int archive_write_kernel(struct archive_writer *writer, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = archive_flush(writer);
 	char *part = fd >= 0 ? malloc(KERNEL_BYTES) : NULL;
 	size_t size;
 
-	if (fd >= 0 && !part)
+	if (!err && fd >= 0 && !part)
 		err = -ENOMEM;
 	while (part && !err && (size = read_part(fd, part)) != 0)
-		err = section_write(writer, ARCHIVE_KERNEL, part, size);
+		err = section_write(writer->sections, ARCHIVE_KERNEL, part, size);
 	free(part);
 	fd_close(&fd);
 	return err;
@@ -121,18 +152,21 @@ int archive_write_kernel(struct section_writer *writer, const char *path)
 
 /* ---- files and processes --------------------------------------------------------------- */
 
-int archive_write_file(struct section_writer *writer, const struct object *object)
+int archive_write_file(struct archive_writer *writer, const struct object *object)
 {
-	struct packer packer = {0};
+	struct packer *packer = &writer->records;
+	int err = begin_record(writer, ARCHIVE_FILE);
 
-	pack_number(&packer, object->number);
-	pack_number(&packer, object->kind);
-	pack_number(&packer, object->device);
-	pack_number(&packer, object->inode);
-	pack_number(&packer, object->build_id.size);
-	pack_bytes(&packer, object->build_id.bytes, object->build_id.size);
-	pack_string(&packer, object->path);
-	return write_packed(writer, ARCHIVE_FILE, &packer);
+	if (err)
+		return err;
+	pack_number(packer, object->serial);
+	pack_number(packer, object->kind);
+	pack_number(packer, object->device);
+	pack_number(packer, object->inode);
+	pack_number(packer, object->build_id.size);
+	pack_bytes(packer, object->build_id.bytes, object->build_id.size);
+	pack_string(packer, object->path);
+	return packer->error;
 }
 
 static void pack_key(struct packer *packer, const struct process *process)
@@ -155,112 +189,172 @@ static void pack_thread(struct packer *packer, const struct thread *thread)
 	pack_string(packer, thread->name_before);
 }
 
-static void pack_space(struct packer *packer, const struct address_space *space)
+static void pack_mapping(struct packer *packer, const struct mapping *mapping)
 {
-	size_t i;
+	pack_number(packer, mapping->start);
+	pack_number(packer, mapping->end - mapping->start);
+	pack_number(packer, mapping->offset);
+	pack_number(packer, mapping->from_ns);
+	pack_number(packer, mapping->object->serial);
+}
 
-	pack_number(packer, space->count);
-	for (i = 0; i < space->count; i++) {
-		const struct mapping *mapping = &space->items[i];
+static void pack_image(struct packer *packer, const struct process *process, bool with_cmdline)
+{
+	pack_key(packer, process);
+	pack_number(packer, process->life);
+	pack_number(packer, process->born_ns);
+	pack_number(packer, process->died_ns);
+	pack_number(packer, process->is_kernel);
+	pack_number(packer, process->is_root);
+	pack_string(packer, process->name);
+	pack_string(packer, with_cmdline ? process->cmdline : NULL);
+}
 
-		pack_number(packer, mapping->start);
-		pack_number(packer, mapping->end - mapping->start);
-		pack_number(packer, mapping->offset);
-		pack_number(packer, mapping->from_ns);
-		pack_number(packer, mapping->object->number);
+/* The next threads from *at on, all or those that are news, as many as a record may have. */
+static void pack_threads(struct packer *packer, const struct threads *threads, bool all, size_t *at)
+{
+	size_t end = *at, count = 0;
+
+	for (; end < threads->count && count < MAX_THREADS; end++)
+		count += all || threads->items[end]->is_news;
+	pack_number(packer, count);
+	for (; *at < end; ++*at) {
+		struct thread *thread = threads->items[*at];
+
+		if (!all && !thread->is_news)
+			continue;
+		pack_thread(packer, thread);
+		thread->is_news = thread->is_news && all;
 	}
 }
 
-int archive_write_process(struct section_writer *writer, const struct process *process)
+static void pack_mappings(struct packer *packer, const struct address_space *space, size_t *at)
 {
-	struct packer packer = {0};
-	size_t i;
+	size_t left = space->count - *at, count = left < MAX_MAPPINGS ? left : MAX_MAPPINGS;
 
-	pack_key(&packer, process);
-	pack_number(&packer, process->life);
-	pack_number(&packer, process->born_ns);
-	pack_number(&packer, process->died_ns);
-	pack_number(&packer, process->is_kernel);
-	pack_number(&packer, process->is_root);
-	pack_string(&packer, process->name);
-	pack_string(&packer, process->cmdline);
-	pack_number(&packer, process->threads.count);
-	for (i = 0; i < process->threads.count; i++)
-		pack_thread(&packer, process->threads.items[i]);
-	pack_space(&packer, &process->space);
-	return write_packed(writer, ARCHIVE_PROCESS, &packer);
+	pack_number(packer, count);
+	for (; count; count--)
+		pack_mapping(packer, &space->items[(*at)++]);
+}
+
+int archive_write_process(struct archive_writer *writer, struct process *process, bool all)
+{
+	size_t thread = 0, mapping = all ? 0 : process->space.told;
+	bool with_cmdline = all || !process->told.has_cmdline;
+	int err;
+
+	do {
+		err = begin_record(writer, ARCHIVE_PROCESS);
+		if (err)
+			return err;
+		pack_image(&writer->records, process, with_cmdline);
+		pack_threads(&writer->records, &process->threads, all, &thread);
+		pack_mappings(&writer->records, &process->space, &mapping);
+		with_cmdline = false;
+	} while (thread < process->threads.count || mapping < process->space.count);
+	if (!all) {
+		process->told.has_cmdline = process->cmdline != NULL;
+		process->space.told = mapping;
+		process->is_news = false;
+	}
+	return writer->records.error;
 }
 
 /* ---- entries --------------------------------------------------------------------------- */
 
 struct block_writer {
-	struct section_writer *writer;
+	struct archive_writer *writer;
 	const struct process *process;
-	struct packer packer;
-	size_t key_bytes;
-	uint64_t *from;
+	struct process_told *told;
+	uint64_t first; /* number of the first of `entries` */
 };
 
-static int flush_blocks(struct block_writer *blocks)
+/* The entries that were gathered become a record. */
+static int end_run(struct block_writer *blocks)
 {
-	int err = blocks->packer.error;
+	struct packer *records = &blocks->writer->records, *entries = &blocks->writer->entries;
+	int err = entries->error;
 
-	if (!err && blocks->packer.count > blocks->key_bytes)
-		err = section_write(blocks->writer, ARCHIVE_BLOCKS, blocks->packer.items,
-				    blocks->packer.count);
-	blocks->packer.count = blocks->key_bytes;
+	if (!err && entries->count)
+		err = begin_record(blocks->writer, ARCHIVE_BLOCKS);
+	if (!err && entries->count) {
+		pack_key(records, blocks->process);
+		pack_number(records, blocks->first);
+		pack_number(records, entries->count);
+		pack_bytes(records, entries->items, entries->count);
+		err = records->error;
+	}
+	entries->count = 0;
+	blocks->first = blocks->told->entry;
 	return err;
 }
 
 static int on_block(void *context, uint64_t next, const uint8_t *bytes, size_t size)
 {
 	struct block_writer *blocks = context;
+	struct packer *entries = &blocks->writer->entries;
 
-	pack_number(&blocks->packer, size);
-	pack_bytes(&blocks->packer, bytes, size);
-	*blocks->from = next;
-	return blocks->packer.count < BLOCKS_BYTES ? blocks->packer.error : flush_blocks(blocks);
+	pack_number(entries, size);
+	pack_bytes(entries, bytes, size);
+	blocks->told->at = next;
+	blocks->told->entry++;
+	blocks->writer->written++;
+	return entries->count < RECORDS_BYTES ? entries->error : end_run(blocks);
 }
 
-int archive_write_blocks(struct section_writer *writer, const struct process *process,
-			 uint64_t *from)
+/* Goes on at the oldest entry that is there, if those before it were overwritten. */
+static void skip_overwritten(struct archive_writer *writer, const struct process *process,
+			     struct process_told *told)
 {
-	struct block_writer blocks = {.writer = writer, .process = process, .from = from};
+	const struct profile_buffer_state state = profile_buffer_get_state(process->buffer);
+
+	if (told->entry >= state.cleared)
+		return;
+	writer->missed += state.cleared - told->entry;
+	told->entry = state.cleared;
+}
+
+int archive_write_blocks(struct archive_writer *writer, const struct process *process,
+			 struct process_told *told)
+{
+	struct block_writer blocks = {.writer = writer, .process = process, .told = told};
+	uint64_t damaged;
 	int err;
 
 	if (!process->buffer)
 		return 0;
-	pack_key(&blocks.packer, process);
-	blocks.key_bytes = blocks.packer.count;
-	err = profile_buffer_each(process->buffer, *from, on_block, &blocks);
+	skip_overwritten(writer, process, told);
+	if (told->entry == profile_buffer_get_state(process->buffer).pushed)
+		return 0;
+	blocks.first = told->entry;
+	err = profile_buffer_each(process->buffer, told->at, on_block, &blocks);
 	if (!err)
-		err = flush_blocks(&blocks);
-	packer_clear(&blocks.packer);
+		err = end_run(&blocks);
+	damaged = profile_buffer_get_state(process->buffer).damaged;
+	told->entry += damaged;
+	writer->damaged += damaged;
 	return err;
 }
 
 /* ---- all of it --------------------------------------------------------------------------- */
 
-static int write_processes(struct section_writer *writer, const struct profile_input *input,
-			   struct progress *progress)
+static int write_all_blocks(struct archive_writer *writer, const struct profile_input *input,
+			    struct progress *progress)
 {
 	size_t count = processes_count(input->processes), i;
 	int err = 0;
 
 	for (i = 0; i < count && !err; i++) {
-		const struct process *process = processes_at(input->processes, i);
-		uint64_t from = 0;
+		struct process_told told = {0};
 
-		err = archive_write_process(writer, process);
-		if (!err)
-			err = archive_write_blocks(writer, process, &from);
+		err = archive_write_blocks(writer, processes_at(input->processes, i), &told);
 		progress_add(progress, 1);
 	}
 	return err;
 }
 
 /* The facts, with one more if something could not be read. */
-static int write_end(struct section_writer *writer, const struct profile_input *input)
+static int write_end(struct archive_writer *writer, const struct profile_input *input)
 {
 	struct profile_facts facts = *input->facts;
 	const struct profile_fact damaged = {
@@ -271,7 +365,7 @@ static int write_end(struct section_writer *writer, const struct profile_input *
 	int err;
 
 	if (!damaged.value)
-		return archive_write_end(writer, &facts);
+		return archive_write_end(writer, &facts, true);
 	log = calloc(facts.log_count + 1, sizeof(*log));
 	if (!log)
 		return -ENOMEM;
@@ -279,25 +373,37 @@ static int write_end(struct section_writer *writer, const struct profile_input *
 		memcpy(log, facts.log, facts.log_count * sizeof(*log));
 	log[facts.log_count++] = damaged;
 	facts.log = log;
-	err = archive_write_end(writer, &facts);
+	err = archive_write_end(writer, &facts, true);
 	free(log);
 	return err;
 }
 
-int archive_write(struct section_writer *writer, const struct profile_input *input,
-		  const char *kallsyms, struct progress *progress)
+static int write_all(struct archive_writer *writer, const struct profile_input *input,
+		     const char *kallsyms, struct progress *progress)
 {
-	struct progress part;
+	int err = archive_write_head(writer, input->facts);
 	size_t i;
-	int err;
 
-	progress_split(&part, progress, 1, "writing", processes_count(input->processes) + 1);
-	err = archive_write_head(writer, input->facts);
 	if (!err && kallsyms)
 		err = archive_write_kernel(writer, kallsyms);
 	for (i = 0; i < objects_count(input->objects) && !err; i++)
 		err = archive_write_file(writer, objects_at(input->objects, i));
+	for (i = 0; i < processes_count(input->processes) && !err; i++)
+		err = archive_write_process(writer, processes_at(input->processes, i), true);
 	if (!err)
-		err = write_processes(writer, input, &part);
+		err = write_all_blocks(writer, input, progress);
 	return err ? err : write_end(writer, input);
+}
+
+int archive_write(struct section_writer *sections, const struct profile_input *input,
+		  const char *kallsyms, struct progress *progress)
+{
+	struct archive_writer writer = {.sections = sections};
+	struct progress part;
+	int err;
+
+	progress_split(&part, progress, 1, "writing", processes_count(input->processes) + 1);
+	err = write_all(&writer, input, kallsyms, &part);
+	archive_writer_clear(&writer);
+	return err;
 }

@@ -105,6 +105,7 @@ void records_listen(struct records *records, const struct records_listener *list
 
 static void tell_changed(struct records *records, struct process *process)
 {
+	process->is_news = true;
 	if (records->listener.changed)
 		records->listener.changed(records->listener.context, process);
 }
@@ -133,6 +134,7 @@ static void mark_alive(struct records *records, struct process *process)
 		return;
 	process->is_counted = true;
 	process->is_root = is_expected(records, process->tgid);
+	process->is_news = true;
 	records->counts.live_processes++;
 }
 
@@ -242,6 +244,7 @@ static void end_image(struct records *records, struct process *process,
 	for (i = 0; i < process->threads.count; i++) {
 		struct thread *thread = process->threads.items[i];
 
+		thread_note_news(thread);
 		if (!thread->died_ns)
 			thread->died_ns = event->hdr.time_ns;
 		if (thread->tid != event->task.tid)
@@ -290,14 +293,13 @@ static void on_exec(struct records *records, struct thread *thread,
 static void on_exit_event(struct records *records, struct thread *thread,
 			  const struct gb_task_event *event)
 {
-	struct incoming *incoming;
+	struct incoming *incoming = find_incoming(records, thread->process->tgid);
 
 	thread->died_ns = event->hdr.time_ns;
 	note_cpu(thread, event->cpu_ns);
 	if (event->live_threads)
 		return;
 	mark_dead(records, thread->process, event->hdr.time_ns);
-	incoming = find_incoming(records, thread->process->tgid);
 	if (incoming)
 		drop_incoming(records, incoming);
 }
@@ -325,6 +327,7 @@ static void apply_task(struct records *records, const void *record, size_t size)
 		return;
 	}
 	mark_alive(records, thread->process);
+	thread_note_news(thread);
 	thread->process->is_kernel = event->is_kernel;
 	if (event->what == GB_TASK_RENAME)
 		memcpy(thread->name_before, thread->name, sizeof(thread->name_before));
@@ -437,7 +440,6 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 	struct sample_entry entry;
 	struct process *process;
 	struct thread *thread;
-	uint32_t users;
 
 	if (!is_consistent(sample, size, GB_MAX_USER_WORDS)) {
 		records->counts.bad_records++;
@@ -453,7 +455,6 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		records->counts.no_memory++;
 		return;
 	}
-	users = sample_frames_turn(sample, records->frames);
 	entry = (struct sample_entry){
 		.thread = thread->number,
 		.user_end = sample->user_end,
@@ -461,7 +462,7 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		.cpu_ns = sample->cpu_ns,
 		.run_ns = sample->run_ns,
 		.frames = records->frames,
-		.user_count = users,
+		.user_count = sample_frames_turn(sample, records->frames),
 		.kernel_count = sample->kernel_count,
 	};
 	if (profile_buffer_put_sample(process->buffer, &entry)) {
@@ -542,6 +543,7 @@ static void end_roll_of(struct records *records, struct process *process, uint64
 	for (i = 0; i < process->threads.count; i++) {
 		struct thread *thread = process->threads.items[i];
 
+		thread_note_news(thread);
 		if (thread->roll_call == records->roll_call)
 			is_there = true;
 		else if (!thread->died_ns)

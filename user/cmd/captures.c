@@ -43,7 +43,12 @@ static void warn_of_damage(const char *path, const struct archive *archive)
 			 "newer one may read them",
 			 path, archive->unknown_sections);
 	if (archive->lost_blocks)
-		log_warn("%s: %" PRIu64 " samples could not be read", path, archive->lost_blocks);
+		log_warn("%s: %" PRIu64 " samples are missing, or cannot be read", path,
+			 archive->lost_blocks);
+	if (!archive->has_end)
+		log_warn("%s: has no end: the recording was killed, or goes on, or the file was "
+			 "cut off; what came after its first %.3f s is missing",
+			 path, (double)(archive->facts.end_ns - archive->facts.start_ns) / 1e9);
 }
 
 /* A file without its end: it ended with the last thing it tells of. */
@@ -65,8 +70,8 @@ static int read_file(const char *path, struct archive *archive, struct progress 
 	fd_close(&fd);
 	if (err)
 		return log_failure(path, err);
-	warn_of_damage(path, archive);
 	end_facts(archive);
+	warn_of_damage(path, archive);
 	return 0;
 }
 

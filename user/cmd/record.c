@@ -51,6 +51,7 @@ enum option_key {
 	KEY_UNWIND_MEMORY,
 	KEY_BUFFER_SIZE,
 	KEY_RING,
+	KEY_STREAM,
 	KEY_DELAY,
 	KEY_PROGRESS,
 	KEY_VERSION,
@@ -90,6 +91,12 @@ static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0,
 	 "A .json, .json.gz or .json.zst file, - for stdout (default "
 	 "NAME-PID-YYYYMMDD-HHMMSS.json.gz)",
+	 0},
+	{"stream", KEY_STREAM, "FILE.gbpf", 0,
+	 "A raw capture that is written while it records, so that a crash loses no more than the "
+	 "last "
+	 "second, and which may hold more than --buffer-size. No other file is written, unless "
+	 "--output asks for one; `geckobpf convert` makes a profile of it",
 	 0},
 	{"symbols", KEY_SYMBOLS, "names|addresses", 0,
 	 "Function names in the file (default), or addresses to be symbolized later", 0},
@@ -285,6 +292,9 @@ static error_t parse_output_option(int key, char *value, struct arguments *argum
 	case 'o':
 		config->output = value;
 		return 0;
+	case KEY_STREAM:
+		config->stream = value;
+		return 0;
 	case KEY_SYMBOLS:
 		return parse_symbols(arguments, value);
 	case KEY_SYMBOL_DIR:
@@ -361,6 +371,10 @@ static int check_arguments(struct arguments *arguments)
 	struct session_config *config = &arguments->config;
 	int ways = (arguments->pids.count > 0) + config->all + (config->argv != NULL);
 
+	if (config->stream && config->output && !strcmp(config->stream, config->output))
+		return reject(arguments,
+			      "%s: --stream and --output are two files; give it once, or another",
+			      config->stream);
 	if (ways == 1)
 		return 0;
 	if (ways == 0)

@@ -3,6 +3,7 @@
  * output.c - bytes -> (compression) -> a block of 256 KiB -> the file.
  *
  *   open     ".name.json.gz.PID.tmp" beside the target, made with O_EXCL
+ *   publish  the file gets its owner and its name early; from then on a flush is what makes it longer
  *   commit   the last block is written, the file gets its owner and its name
  *   close    without a commit: the temporary goes
  */
@@ -43,6 +44,8 @@ struct output {
 	int error;
 	bool is_stdout;
 	bool may_wait; /* a write to it may, for ever */
+	bool is_published;
+	uint64_t safe_bytes; /* bytes of the file at the last flush */
 	char *path, *temporary; /* NULL: stdout, or not there any more */
 	uint64_t bytes_in, bytes_out;
 	bool has_gzip;
@@ -248,6 +251,8 @@ static int write_block(struct output *output)
 		err = write_patiently(output, output->block, output->used);
 	else
 		err = fd_write_all(output->fd, output->block, output->used);
+	if (err && output->is_published)
+		(void)!ftruncate(output->fd, (off_t)output->safe_bytes);
 	if (err)
 		return err;
 	output->bytes_out += output->used;
@@ -403,19 +408,46 @@ static int finish_compression(struct output *output)
 	return 0;
 }
 
-static int finish_file(struct output *output)
+static void give_owner(struct output *output)
 {
 	const struct output_options *options = &output->options;
-	int err;
 
 	/* Some file systems have no owners; the profile is worth more than its owner. */
 	if (options->owner_uid >= 0 || options->owner_gid >= 0)
 		(void)!fchown(output->fd, (uid_t)options->owner_uid, (gid_t)options->owner_gid);
+}
+
+static int finish_file(struct output *output)
+{
+	int err;
+
+	give_owner(output);
 	err = close(output->fd);
 	output->fd = -1;
 	if (err)
 		return -errno;
-	return temporary_rename(&output->temporary, output->path);
+	return output->is_published ? 0 : temporary_rename(&output->temporary, output->path);
+}
+
+int output_flush(struct output *output)
+{
+	if (!output->error)
+		output->error = write_block(output);
+	if (!output->error)
+		output->safe_bytes = output->bytes_out;
+	return output->error;
+}
+
+int output_publish(struct output *output)
+{
+	int err = output_flush(output);
+
+	if (err || output->is_published)
+		return err;
+	give_owner(output);
+	output->error = temporary_rename(&output->temporary, output->path);
+	output->is_published = !output->error;
+	return output->error;
 }
 
 static void drop_temporary(struct output *output)

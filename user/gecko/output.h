@@ -2,7 +2,8 @@
 /*
  * output.h - the finished file: plain, one gzip member, or one zstd frame; a file or stdout.
  *
- * A file is written to a temporary beside it and renamed by output_commit(), so it is there whole or not at all.
+ * A file is written to a temporary beside it and renamed by output_commit(), so it is there whole or not at all; unless it was
+ * published before.
  * The first error sticks: later writes do nothing and every call returns it.
  */
 #ifndef GECKOBPF_GECKO_OUTPUT_H
@@ -35,6 +36,13 @@ int output_splice(struct output *output, const struct piece *piece);
 
 /* Finishes the compression, flushes, renames. 0 or the error that stuck; the temporary is then gone. */
 int output_commit(struct output *output);
+
+/*
+ * For a file that is of use before it is finished: what was written so far is in it, and it has its owner and its name. Later writes
+ * are in it with the next output_flush(). When one fails, the file is as the last flush left it, and no close removes it.
+ */
+int output_publish(struct output *output);
+int output_flush(struct output *output);
 
 uint64_t output_bytes_in(const struct output *output); /* before compression */
 uint64_t output_bytes_out(const struct output *output); /* written so far */

@@ -141,14 +141,16 @@ static bool is_in_profile(const struct profile_facts *facts, const struct sample
 static int on_sample(void *context, const struct sample_view *sample)
 {
 	struct process_writer *writer = context;
+	uint32_t number;
 	int err;
 
 	progress_add(&writer->reading, 1);
 	if (!is_in_profile(writer->pass->source->facts, sample))
 		return 0;
-	err = need_stream(writer, sample->thread);
+	number = threads_resolve(&writer->process->threads, sample->thread, sample->time_ns);
+	err = need_stream(writer, number);
 	if (!err)
-		err = thread_stream_sample(writer->threads[sample->thread].stream, sample);
+		err = thread_stream_sample(writer->threads[number].stream, sample);
 	if (err)
 		return err;
 	writer->sample_count++;

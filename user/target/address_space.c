@@ -195,9 +195,12 @@ size_t address_space_expire(struct address_space *space, uint64_t horizon_ns,
 
 		if (cover(&newer, (struct range){mapping->start, mapping->end}, &is_covered))
 			break;
-		if (!is_covered)
+		if (!is_covered) {
 			space->items[--kept] = *mapping;
-		else if (dropped)
+			continue;
+		}
+		space->told -= i < space->told;
+		if (dropped)
 			dropped(context, i);
 	}
 	i++; /* mappings below were not looked at */

@@ -25,6 +25,7 @@ struct mapping {
 struct address_space {
 	struct mapping *items;
 	size_t count, capacity;
+	size_t told; /* the first ones that were written into a stream, by who writes it */
 	uint64_t *eras; /* times at which an era began, ascending */
 	size_t era_count, era_capacity;
 };

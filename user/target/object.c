@@ -38,6 +38,7 @@ struct objects {
 	struct object_ref *places, *builds;
 	size_t descriptor_budget;
 	struct number_pool numbers;
+	uint32_t next_serial;
 };
 
 int objects_open(struct objects **out, size_t descriptor_budget)
@@ -228,6 +229,7 @@ static int add_object(struct objects *objects, struct object *object)
 			return err;
 	}
 	object->number = number_pool_take(&objects->numbers);
+	object->serial = objects->next_serial++;
 	objects->items[objects->count++] = object; /* room was made in make_object() */
 	return 0;
 }

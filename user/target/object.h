@@ -24,6 +24,7 @@ enum object_kind {
 
 struct object {
 	uint32_t number; /* unique and small; used again when the object is dropped */
+	uint32_t serial; /* unique for ever; rises in the order of first appearance */
 	enum object_kind kind;
 	uint64_t device, inode; /* 0, 0 when not known */
 	struct build_id build_id;

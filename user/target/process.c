@@ -73,6 +73,7 @@ static void free_image(struct process_node *image)
 	address_space_clear(&image->process.space);
 	number_pool_clear(&image->process.threads.numbers);
 	free(image->process.threads.items);
+	free(image->process.threads.aliases.items);
 	free(image->process.cmdline);
 	free(image);
 }
@@ -162,6 +163,7 @@ static int add_image(struct processes *processes, const struct life_key *key, st
 	node->process.tgid = key->id;
 	node->process.exec_id = key->exec_id;
 	node->process.key_ns = key->start_ns;
+	node->process.is_news = true;
 	HASH_ADD(hh, processes->images, key, sizeof(node->key), node);
 	if (node->out_of_memory) {
 		free(node);
@@ -214,6 +216,7 @@ static int add_thread(struct processes *processes, const struct life_key *key,
 	}
 	node->thread.number = number_pool_take(&threads->numbers);
 	threads->items[threads->count++] = &node->thread;
+	thread_note_news(&node->thread);
 	processes->thread_count++;
 	*out = node;
 	return 0;
@@ -261,6 +264,38 @@ struct process *processes_at(const struct processes *processes, size_t index)
 size_t processes_thread_count(const struct processes *processes)
 {
 	return processes->thread_count;
+}
+
+uint32_t threads_resolve(const struct threads *threads, uint32_t said, uint64_t time_ns)
+{
+	const struct thread_alias *aliases = threads->aliases.items;
+	size_t low = 0, high = threads->aliases.count;
+
+	/* The last one that is not later. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct thread_alias *alias = &aliases[middle];
+
+		if (alias->said < said || (alias->said == said && alias->since_ns <= time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && aliases[low - 1].said == said ? aliases[low - 1].number : said;
+}
+
+int threads_number_for(struct threads *threads, const struct thread *thread, uint32_t *said)
+{
+	*said = thread->number;
+	if (!threads->aliases.count)
+		return 0;
+	if (ARRAY_ROOM(&threads->aliases))
+		return -ENOMEM;
+	/* Behind all others: no number that was said is as large. */
+	*said = threads->numbers.top++;
+	threads->aliases.items[threads->aliases.count++] =
+		(struct thread_alias){.said = *said, .number = thread->number};
+	return 0;
 }
 
 /* ---- dropping ----------------------------------------------------------------- */

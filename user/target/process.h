@@ -34,8 +34,16 @@ struct thread {
 	char name[THREAD_NAME_BYTES];
 	char name_before[THREAD_NAME_BYTES]; /* before its last rename; "": it had none */
 	uint32_t roll_call; /* the last one that it answered; see records.h */
+	bool is_news; /* as that of its process */
 	uint64_t sampled_ns; /* time of the latest sample put into the buffer; 0: there was none */
 	struct process *process;
+};
+
+/* From `since_ns` on, samples that say `said` are those of the thread with that number. */
+struct thread_alias {
+	uint64_t since_ns;
+	uint32_t said;
+	uint32_t number;
 };
 
 /* In order of appearance. */
@@ -43,6 +51,21 @@ struct threads {
 	struct thread **items;
 	size_t count, capacity;
 	struct number_pool numbers;
+	/*
+	 * Where samples outlive the use of a number: in recordings that were read from a file. In the order of `said`, then `since_ns`.
+	 * What no alias says is meant as it is said.
+	 */
+	struct {
+		struct thread_alias *items;
+		size_t count, capacity;
+	} aliases;
+};
+
+/* How much of an image has been written into a stream, by who writes it; zeroes: nothing. Its mappings know for themselves. */
+struct process_told {
+	uint64_t at; /* position in its buffer */
+	uint64_t entry; /* number of the entry there */
+	bool has_cmdline;
 };
 
 struct process {
@@ -58,6 +81,8 @@ struct process {
 	bool is_kernel; /* a kernel thread: no address space */
 	bool is_root; /* the user asked for it: not a child, not "everything" */
 	bool is_counted; /* among those whose exit ends the recording; see records.h */
+	bool is_news; /* changed since it was written into a stream; by who changes it */
+	struct process_told told;
 	struct process *previous; /* the image before it under this tgid; NULL: none known */
 	char name[THREAD_NAME_BYTES]; /* the main thread's, which ps(1) shows */
 	char *cmdline; /* arguments joined by blanks; NULL: not known */
@@ -96,6 +121,18 @@ size_t processes_sweep(struct processes *processes,
 size_t processes_sweep_threads(struct processes *processes, struct process *process,
 			       bool (*goes)(void *context, const struct thread *thread),
 			       void *context);
+
+/* The number of the thread that a sample of that time names by the number `said`. */
+uint32_t threads_resolve(const struct threads *threads, uint32_t said, uint64_t time_ns);
+
+/* A number for new samples of the thread, whenever they are: no alias gives them to another. 0 or -ENOMEM. */
+int threads_number_for(struct threads *threads, const struct thread *thread, uint32_t *said);
+
+/* Something of the thread changed, and so of its process. */
+static inline void thread_note_news(struct thread *thread)
+{
+	thread->is_news = thread->process->is_news = true;
+}
 
 /* Memory of all that is here, about; buffers not included. Looks at every process. */
 size_t processes_bytes(const struct processes *processes);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* archive_reader.h - what archive_read.c and archive_images.c share; nobody else includes it. */
+#ifndef GECKOBPF_ARCHIVE_ARCHIVE_READER_H
+#define GECKOBPF_ARCHIVE_ARCHIVE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pack.h"
+
+#define MAX_ITEMS (1U << 24) /* threads of a process, and the like */
+
+struct archive;
+struct object;
+struct profile_fact;
+struct time_range;
+
+/* What became of a thread number of the file. */
+struct number_use {
+	uint64_t since_ns; /* of its last alias */
+	uint32_t owner; /* number of the thread that has it now */
+	bool has_owner;
+	bool is_taken; /* a thread here has this number */
+};
+
+/* What the reader remembers of an image. */
+struct archive_image {
+	struct number_use *items;
+	size_t count, capacity;
+	uint64_t next_entry;
+	bool has_entries;
+	bool is_torn; /* the next entry that can be used is one that needs none before it */
+};
+
+/* Strings and arrays that the facts point to, files by their serial, images by the number of their process. */
+struct archive_texts {
+	char **items;
+	size_t count, capacity;
+	const char **threads, **features;
+	struct time_range *pauses;
+	struct profile_fact *log;
+	struct {
+		struct object **items;
+		size_t count, capacity;
+	} files;
+	struct {
+		struct archive_image *items;
+		size_t count, capacity;
+	} images;
+	bool has_head;
+};
+
+/* How many items follow, each of at least one byte. */
+uint64_t archive_unpack_count(struct unpacker *in);
+
+/* Each reads all records of a section. */
+void archive_read_processes(struct archive *archive, struct unpacker *in);
+void archive_read_blocks(struct archive *archive, struct unpacker *in);
+
+/* To be called when all sections were read. */
+void archive_sort_aliases(struct archive *archive);
+
+#endif
