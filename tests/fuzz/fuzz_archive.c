@@ -62,11 +62,14 @@ int __wrap_output_write(struct output *output, const void *data, size_t size)
 
 static void check_text(void)
 {
+	/* A capture may say that a program ran for centuries. */
+	static const char too_long[] = "is more than a program can use";
 	struct stack_profile *profile;
 	struct fault fault = {""};
 
 	check(!stack_profile_open(&profile));
-	if (stack_json_parse(profile, "fuzz", text.items, text.count, &fault)) {
+	if (stack_json_parse(profile, "fuzz", text.items, text.count, &fault) &&
+	    !strstr(fault.text, too_long)) {
 		fprintf(stderr, "%s: %.*s\n", fault.text, (int)text.count, text.items);
 		abort();
 	}

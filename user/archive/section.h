@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SECTION_VERSION 1
+#define SECTION_VERSION 2
 /* Of plain bytes; larger ones are refused in both directions. */
 #define SECTION_MAX_BYTES (16U << 20)
 
