@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#define WORTH_TELLING 200 /* one sample in so many */
 #define FILES_SHOWN 5
 
 /* ---- files without a build id ------------------------------------------------------- */
@@ -173,21 +174,32 @@ static void report_file(const struct profile_file *file)
 		 file->path, file->samples, other, wanted);
 }
 
+/* A stripped file has code that no symbol covers anyway: a few samples in it are not worth a remedy. */
+static bool is_worth_telling(const struct profile_summary *summary,
+			     const struct profile_file *file)
+{
+	return file->trouble != SYMBOL_TROUBLE_STRIPPED ||
+	       file->samples * WORTH_TELLING >= summary->samples;
+}
+
 /* Each file of another build is told; of the others the worst. */
 void names_report(const struct profile_summary *summary)
 {
 	const struct profile_files *files = &summary->unnamed;
-	size_t shown = 0, i;
+	size_t count = 0, shown = 0, i;
 
-	if (!files->count)
+	for (i = 0; i < files->count; i++)
+		count += is_worth_telling(summary, &files->items[i]);
+	if (!count)
 		return;
 	log_info("some code of %zu file%s has no name; --symbol-dir DIR says where the files or "
 		 "their debug files are",
-		 files->count, files->count == 1 ? "" : "s");
+		 count, count == 1 ? "" : "s");
 	for (i = 0; i < files->count; i++) {
 		bool is_other = files->items[i].trouble == SYMBOL_TROUBLE_OTHER_BUILD;
 
-		if (!is_other && shown >= FILES_SHOWN)
+		if (!is_worth_telling(summary, &files->items[i]) ||
+		    (!is_other && shown >= FILES_SHOWN))
 			continue;
 		shown += !is_other;
 		report_file(&files->items[i]);
