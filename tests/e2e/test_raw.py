@@ -3,6 +3,7 @@
 
 import os
 import select
+import zlib
 
 from harness import Profile, expect, expect_equal
 
@@ -90,5 +91,6 @@ def test_bad_files(test):
     check_refused(test, test.write_file("empty.gbpf", ""), "not a raw capture")
     check_refused(test, os.path.join(test.directory, "missing.gbpf"), "No such file")
     check_refused(test, test.write_file("head.gbpf", b"geckobpf"), "not a raw capture")
-    newer = b"geckobpf\2\0\0\0" + bytes([0xe4, 0x71, 0xc1, 0x40])
+    newer = b"geckobpf\t\0\0\0"
+    newer += zlib.crc32(newer).to_bytes(4, "little")
     check_refused(test, test.write_file("newer.gbpf", newer), "of a version that this geckobpf does not know")
