@@ -78,6 +78,7 @@ static int on_control(void *context, void *record, size_t size)
 }
 
 static void apply_pending(struct drain *drain, uint64_t before_ns);
+static void publish_news(struct drain *drain);
 
 /*
  * A raw sample is unwound with what its process had mapped at that time, so events up to then come first. They are in their
@@ -87,7 +88,10 @@ static void catch_up(struct drain *drain, uint64_t time_ns)
 {
 	(void)ring_buffer__consume(drain->control);
 	sideband_read(drain->sideband, on_event, drain);
+	if (!drain->pending.count)
+		return;
 	apply_pending(drain, time_ns);
+	publish_news(drain);
 }
 
 static int on_sample(void *context, void *record, size_t size)
