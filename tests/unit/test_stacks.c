@@ -180,6 +180,56 @@ static void stacks_outlive_nodes(void **state)
 	close_room(&room);
 }
 
+/* A few bytes of an entry could make each stack deeper than the one before. */
+static void no_stack_is_too_deep(void **state)
+{
+	const struct stacks_limits limits = {0};
+	struct room room;
+	uint32_t i, stack;
+
+	assert_int_equal(open_room(&room, &limits), 0);
+	for (i = 0; i < SAMPLE_MAX_FRAMES; i++)
+		assert_int_equal(add(&room, i, i ? i - 1 : STACK_NODE_NONE, CODE + i % 7), 0);
+	assert_int_equal(add(&room, i, i - 1, CODE), -EBADMSG);
+	assert_int_equal(stacks_find(room.stacks, i - 1, 1, &stack), 0);
+	for (i = 0; stack != STACKS_NONE; i++)
+		stack = stacks_at(room.stacks, stack).prefix;
+	assert_int_equal(i, SAMPLE_MAX_FRAMES);
+	assert_int_equal(add(&room, i, 0, CODE), 0);
+	close_room(&room);
+}
+
+/* Samples come a little out of order: what a node is, and how often, does not depend on how often the era changes. */
+static void eras_by_turns(void **state)
+{
+	static struct object object = {.number = 1, .path = (char *)"/x", .fd = -1};
+	static const struct mapping mapping = {CODE, CODE + 0x1000, 0, 1000, &object};
+	const struct stacks_limits limits = {0};
+	struct room room;
+	uint32_t i, stack, first, leaf;
+	uint64_t sum = 0;
+	const uint64_t *samples;
+	size_t count, j;
+
+	assert_int_equal(open_room(&room, &limits), 0);
+	assert_int_equal(address_space_add(&room.process.space, &mapping), 0);
+	assert_int_equal(add(&room, 0, STACK_NODE_NONE, CODE + 0x10), 0);
+	assert_int_equal(add(&room, 1, 0, CODE + 0x20), 0);
+	assert_int_equal(stacks_find(room.stacks, 1, 500, &first), 0);
+	leaf = stacks_at(room.stacks, first).location;
+	for (i = 1; i < 1000; i++) {
+		assert_int_equal(
+			stacks_find(room.stacks, i % 3 ? 1 : 0, i % 2 ? 1500 : 500, &stack), 0);
+		assert_true(i % 3 == 0 || stack == first);
+	}
+	samples = stacks_self_samples(room.stacks, &count);
+	for (j = 0; j < count; j++)
+		sum += samples[j];
+	assert_int_equal(sum, 1000);
+	assert_int_equal(samples[leaf], 1000 - 333);
+	close_room(&room);
+}
+
 /* ---- many ---------------------------------------------------------------------------------- */
 
 #define CHUNKS 20
@@ -340,6 +390,8 @@ int main(void)
 		cmocka_unit_test(id_map_without_memory),
 		cmocka_unit_test(nodes_are_checked),
 		cmocka_unit_test(stacks_outlive_nodes),
+		cmocka_unit_test(no_stack_is_too_deep),
+		cmocka_unit_test(eras_by_turns),
 		cmocka_unit_test(forgetting_changes_nothing_but_numbers),
 		cmocka_unit_test(failing_allocations),
 	};

@@ -262,11 +262,6 @@ int frames_locate(struct frames *frames, const struct frame_node *node, bool is_
 	return fill_cache(frames, cache, address, node->is_kernel, id);
 }
 
-size_t frames_location_count(const struct frames *frames)
-{
-	return frames->locations.count;
-}
-
 const struct location *frames_location(const struct frames *frames, uint32_t id)
 {
 	return &frames->locations.items[id];

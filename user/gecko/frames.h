@@ -65,7 +65,6 @@ uint32_t frames_epoch(const struct frames *frames);
 int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id);
 
 /* Locations have dense numbers; `id` is one of them. */
-size_t frames_location_count(const struct frames *frames);
 const struct location *frames_location(const struct frames *frames, uint32_t id);
 const char *frames_text(const struct frames *frames, uint32_t text, size_t *length);
 

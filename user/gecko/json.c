@@ -304,15 +304,10 @@ void json_none(struct json *json)
 	json_literal(json, "null");
 }
 
-void json_raw(struct json *json, const void *data, size_t size)
-{
-	put_bytes(json, data, size);
-}
-
 void json_piece(struct json *json, const struct piece *piece)
 {
 	if (!piece->is_packed)
-		json_raw(json, piece->bytes, piece->size);
+		put_bytes(json, piece->bytes, piece->size);
 	else if (!json_flush(json))
 		json->error = json->sink.splice(json->sink.context, piece);
 }

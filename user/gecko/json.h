@@ -55,9 +55,7 @@ void json_double(struct json *json, double value);
 /* A value that is JSON already. */
 void json_literal(struct json *json, const char *text);
 
-/* Bytes that go out as they are, in place of items of an array that has just begun. */
-void json_raw(struct json *json, const void *data, size_t size);
-/* The same, of a piece that may be packed. */
+/* Text that goes out as it is, packed or not, in place of items of an array that has just begun. */
 void json_piece(struct json *json, const struct piece *piece);
 
 /* A key and its value. */

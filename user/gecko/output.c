@@ -27,8 +27,8 @@
 #include "gecko/packer.h"
 
 #define BLOCK_BYTES (256 * 1024)
-/* zlib counts in unsigned int: hand it pieces. */
-#define PIECE_BYTES (1U << 20)
+/* zlib counts in unsigned int: hand it parts. */
+#define PART_BYTES (1U << 20)
 #define CANCEL_POLL_MS 50
 /* Rows of numbers gain little from the higher levels: of zstd's, 1 is the fastest and, on such rows, smaller than 2 and 3. */
 #define ZSTD_LEVEL 1
@@ -241,13 +241,13 @@ static int write_patiently(struct output *output, const char *data, size_t size)
 
 static int write_block(struct output *output)
 {
-	int err;
+	int err = 0;
 
 	if (!output->used)
 		return 0;
 	if (is_cancelled(output))
-		return -EINTR;
-	if (output->may_wait)
+		err = -EINTR;
+	else if (output->may_wait)
 		err = write_patiently(output, output->block, output->used);
 	else
 		err = fd_write_all(output->fd, output->block, output->used);
@@ -306,7 +306,7 @@ static int gzip(struct output *output, const char *data, size_t size)
 	int err = 0;
 
 	while (size && !err) {
-		size_t part = size < PIECE_BYTES ? size : PIECE_BYTES;
+		size_t part = size < PART_BYTES ? size : PART_BYTES;
 
 		output->crc = crc32(output->crc, (const Bytef *)data, (uInt)part);
 		err = gzip_piece(output, data, part, Z_NO_FLUSH);

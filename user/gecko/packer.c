@@ -34,7 +34,7 @@ struct packer {
 	bool has_thread, is_closing;
 	unsigned int busy; /* jobs that the thread has taken */
 	struct queue waiting, done;
-	struct deflater own, threads;
+	struct deflater callers, workers;
 };
 
 /* ---- one piece --------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static void *work(void *context)
 		}
 		packer->busy++;
 		pthread_mutex_unlock(&packer->lock);
-		pack(&packer->threads, &job->piece);
+		pack(&packer->workers, &job->piece);
 		pthread_mutex_lock(&packer->lock);
 		packer->busy--;
 		push(&packer->done, job);
@@ -166,8 +166,8 @@ void packer_close(struct packer *packer)
 		return;
 	if (packer->has_thread)
 		stop(packer);
-	close_deflater(&packer->own);
-	close_deflater(&packer->threads);
+	close_deflater(&packer->callers);
+	close_deflater(&packer->workers);
 	pthread_cond_destroy(&packer->finished);
 	pthread_cond_destroy(&packer->given);
 	pthread_mutex_destroy(&packer->lock);
@@ -196,7 +196,7 @@ void packer_give(struct packer *packer, struct packer_job *job)
 		start(packer);
 	if (give_thread(packer, job))
 		return;
-	pack(&packer->own, &job->piece);
+	pack(&packer->callers, &job->piece);
 	pthread_mutex_lock(&packer->lock);
 	push(&packer->done, job);
 	pthread_mutex_unlock(&packer->lock);
@@ -226,6 +226,6 @@ struct packer_job *packer_wait(struct packer *packer)
 	}
 	pthread_mutex_unlock(&packer->lock);
 	if (mine)
-		pack(&packer->own, &mine->piece);
+		pack(&packer->callers, &mine->piece);
 	return mine ? mine : job;
 }

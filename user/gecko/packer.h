@@ -35,7 +35,7 @@ struct packer_job {
 	struct piece piece;
 };
 
-/* Its thread starts with the first piece, and only if there are two CPUs. 0 or -ENOMEM. */
+/* Its thread starts with the first piece, and only if two CPUs are online. 0 or -ENOMEM. */
 int packer_open(struct packer **out);
 /* No job is left. NULL is fine. */
 void packer_close(struct packer *packer);

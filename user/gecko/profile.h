@@ -4,7 +4,7 @@
  * buffer.
  *
  *   profile_write ── for each process: thread_stream per thread <── profile_buffer_read
- *        │                 rows as JSON in a spool, unique strings/frames/stacks in dense tables
+ *        │                 rows of samples and stacks as JSON in spools; unique stacks, frames and strings by number
  *        └──> json ──> output
  *
  * Memory holds one process's tables and a bounded part of its rows; it does not grow with the

@@ -23,6 +23,7 @@
 
 #define CHUNK_MIN_BYTES 1024
 #define CHUNK_MAX_BYTES PACKER_PIECE_BYTES
+#define PACK_MIN_BYTES 1024
 
 struct spool_chunk {
 	struct packer_job job; /* the first member: what the packer gives back is this */
@@ -117,12 +118,12 @@ static void take_back(struct spool_pool *pool, struct packer_job *job)
 	chunk->capacity = piece->size;
 }
 
-/* Full: nothing is put into it any more. */
+/* Nothing is put into it any more. */
 static void pack(struct spool_pool *pool, struct spool_chunk *chunk)
 {
 	struct packer_job *job;
 
-	if (!pool->packer || chunk->capacity < CHUNK_MAX_BYTES)
+	if (!pool->packer || chunk->job.piece.is_packed)
 		return;
 	packer_give(pool->packer, &chunk->job);
 	while ((job = packer_take(pool->packer)))
@@ -246,12 +247,26 @@ static int spill_one(struct spool *spool)
 	return err;
 }
 
+/* What goes to the file is packed, if it is worth a few microseconds. */
+static void pack_all(struct spool_pool *pool)
+{
+	struct spool_chunk *chunk;
+	struct spool *spool;
+
+	settle(pool);
+	for (spool = pool->spools; spool; spool = spool->next)
+		for (chunk = spool->first; chunk; chunk = chunk->next)
+			if (chunk->job.piece.size >= PACK_MIN_BYTES)
+				pack(pool, chunk);
+	settle(pool);
+}
+
 static int spill_all(struct spool_pool *pool)
 {
 	struct spool *spool;
 	int err = open_file(pool);
 
-	settle(pool);
+	pack_all(pool);
 	for (spool = pool->spools; spool && !err; spool = spool->next) {
 		if (spool->first)
 			err = spill_one(spool);
@@ -289,7 +304,8 @@ static int add_chunk(struct spool *spool)
 	struct spool_chunk *chunk;
 	int err;
 
-	if (spool->last)
+	/* Smaller ones are few, unless they are to be spilled, and compress better with what comes after them. */
+	if (spool->last && spool->last->capacity == CHUNK_MAX_BYTES)
 		pack(pool, spool->last);
 	if (pool->memory_bytes && pool->memory_bytes + capacity > pool->bound_bytes) {
 		err = spill_all(pool);

@@ -8,7 +8,8 @@
  *   spool A  [file 0..4k)[file 9k..12k) | chunk chunk    each: its pieces in the file, oldest first,
  *   spool B  [file 4k..9k)              | chunk          then its chunks in memory
  *
- * With a packer, chunks are packed when they are full, while the next ones are being filled.
+ * With a packer, the largest chunks (64 KiB) are packed when they are full, while the next ones are being filled, and all when they are
+ * spilled.
  *
  * Errors stick to the pool: after one, every call on its spools returns it.
  */
@@ -55,7 +56,7 @@ int spool_error(const struct spool *spool);
 /* Before they are packed. */
 uint64_t spool_bytes(const struct spool *spool);
 
-/* Sends the whole sequence through json_raw() and json_piece(). 0, -errno of reading the file, or json's error. */
+/* Sends the whole sequence through json_piece(). 0, -errno of reading the file, or json's error. */
 int spool_splice(struct spool *spool, struct json *json);
 
 #endif

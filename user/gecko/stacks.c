@@ -21,6 +21,8 @@
 
 struct node {
 	struct frame_node frame;
+	uint32_t depth; /* of frames, itself included */
+	uint32_t era; /* that its stacks are of */
 	uint32_t stacks[2]; /* as a caller, as a leaf */
 	uint64_t samples; /* whose leaf it was, and that are not in self_samples */
 };
@@ -44,13 +46,13 @@ struct way {
 struct stacks {
 	struct frames *frames;
 	struct stacks_limits limits;
-	uint32_t era; /* the epoch of `frames` that the nodes' stacks are of */
+	uint32_t era; /* the epoch of `frames` */
 	struct nodes nodes;
 	struct unique_table keys; /* prefix << 32 | location */
 	struct counts self_samples; /* by location */
 	struct way way;
 	struct stacks_user *users;
-	size_t slot_bytes; /* of all their ids */
+	size_t slot_bytes; /* given to ids since all was forgotten, of those who left as well */
 };
 
 int stacks_open(struct stacks **out, struct frames *frames, const struct stacks_limits *limits)
@@ -163,20 +165,28 @@ void stacks_restart(struct stacks *stacks)
 	stacks->nodes.count = 0;
 }
 
+/* One that is deeper than a sample can be is in no sample's stack, and a few bytes could make it much deeper. */
+static bool makes_sense(const struct nodes *nodes, uint32_t node, uint32_t prefix)
+{
+	if (node != nodes->count || node >= 1U << 31)
+		return false;
+	return prefix == STACK_NODE_NONE ||
+	       (prefix < node && nodes->items[prefix].depth < SAMPLE_MAX_FRAMES);
+}
+
 int stacks_add_node(struct stacks *stacks, uint32_t node, const struct frame_node *content)
 {
 	struct nodes *nodes = &stacks->nodes;
-	int err;
+	uint32_t prefix = content->prefix;
 
-	if (node != nodes->count || node >= 1U << 31)
+	if (!makes_sense(nodes, node, prefix))
 		return -EBADMSG;
-	if (content->prefix != STACK_NODE_NONE && content->prefix >= node)
-		return -EBADMSG;
-	err = ARRAY_ROOM(nodes);
-	if (err)
-		return err;
+	if (ARRAY_ROOM(nodes))
+		return -ENOMEM;
 	nodes->items[nodes->count++] = (struct node){
 		.frame = *content,
+		.depth = prefix == STACK_NODE_NONE ? 1 : nodes->items[prefix].depth + 1,
+		.era = stacks->era,
 		.stacks = {STACKS_NONE, STACKS_NONE},
 	};
 	return 0;
@@ -185,10 +195,18 @@ int stacks_add_node(struct stacks *stacks, uint32_t node, const struct frame_nod
 static void seek(struct stacks *stacks, uint64_t time_ns)
 {
 	frames_seek(stacks->frames, time_ns);
-	if (frames_epoch(stacks->frames) == stacks->era)
-		return;
-	clear_nodes(stacks);
 	stacks->era = frames_epoch(stacks->frames);
+}
+
+/* The node, with stacks of the current era or none. */
+static struct node *node_at(struct stacks *stacks, uint32_t number)
+{
+	struct node *node = &stacks->nodes.items[number];
+
+	if (node->era != stacks->era)
+		clear_node(stacks, node);
+	node->era = stacks->era;
+	return node;
 }
 
 /* ---- stacks ---------------------------------------------------------------------------- */
@@ -258,7 +276,7 @@ static int climb(struct stacks *stacks, uint32_t number, uint32_t *stack)
 	stacks->way.count = 0;
 	*stack = STACKS_NONE;
 	while (!err && number != STACK_NODE_NONE) {
-		const struct node *node = &stacks->nodes.items[number];
+		const struct node *node = node_at(stacks, number);
 		uint32_t prefix = node->frame.prefix;
 
 		*stack = node->stacks[is_leaf];
@@ -295,7 +313,7 @@ int stacks_find(struct stacks *stacks, uint32_t node, uint64_t time_ns, uint32_t
 	if (node >= stacks->nodes.count)
 		return -EBADMSG;
 	seek(stacks, time_ns);
-	leaf = &stacks->nodes.items[node];
+	leaf = node_at(stacks, node);
 	if (leaf->stacks[true] == STACKS_NONE)
 		err = make_stack(stacks, node);
 	if (err)

@@ -50,7 +50,7 @@ void stacks_leave(struct stacks_user *user);
 
 /* Forgets all nodes. */
 void stacks_restart(struct stacks *stacks);
-/* Adds node number `node`. 0, -ENOMEM, -EBADMSG: not the next number, or its prefix is not before it. */
+/* Adds node number `node`. 0, -ENOMEM, -EBADMSG: not the next number, its prefix is not before it, or it is too deep. */
 int stacks_add_node(struct stacks *stacks, uint32_t node, const struct frame_node *content);
 
 /*

@@ -154,7 +154,7 @@ static int add_stack(struct thread_stream *stream, uint32_t stack, uint32_t *row
 	if (!err)
 		err = put_stack_row(stream, *row, frame);
 	if (!err)
-		err = stacks_give_id(stream->source.stacks, &stream->stacks, stack,
+		err = stacks_give_id(stream->source.stacks, &stream->user, stack,
 				     stream->stack_count);
 	if (!err)
 		*row = stream->stack_count++;
@@ -178,7 +178,7 @@ static int make_rows(struct thread_stream *stream, uint32_t stack, uint32_t *row
 	stream->pending.count = 0;
 	*row = ID_NONE;
 	while (!err && stack != STACKS_NONE) {
-		*row = id_map_get(&stream->stacks.ids, stack);
+		*row = id_map_get(&stream->user.ids, stack);
 		if (*row != ID_NONE)
 			break;
 		err = push_pending(stream, stack);
@@ -197,7 +197,7 @@ static int find_row(struct thread_stream *stream, const struct sample_view *samp
 	if (err)
 		return err;
 	stream->sample_count++;
-	*row = id_map_get(&stream->stacks.ids, stack);
+	*row = id_map_get(&stream->user.ids, stack);
 	return *row == ID_NONE ? make_rows(stream, stack, row) : 0;
 }
 
@@ -226,7 +226,7 @@ int thread_stream_open(struct thread_stream **out, const struct thread *thread,
 		return -ENOMEM;
 	stream->source = *source;
 	stream->thread = thread;
-	stacks_join(source->stacks, &stream->stacks);
+	stacks_join(source->stacks, &stream->user);
 	err = spool_open(&stream->rows, source->pool);
 	if (!err)
 		err = spool_open(&stream->stack_rows, source->pool);
@@ -246,7 +246,7 @@ void thread_stream_close(struct thread_stream *stream)
 		return;
 	spool_close(stream->rows);
 	spool_close(stream->stack_rows);
-	stacks_leave(&stream->stacks);
+	stacks_leave(&stream->user);
 	id_map_clear(&stream->frames);
 	free(stream->locations.items);
 	free(stream->pending.items);

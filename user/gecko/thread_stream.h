@@ -44,7 +44,7 @@ struct thread_stream {
 	struct spool *rows; /* of the table of samples: "[...],[...]" */
 	struct spool *stack_rows; /* the same, of the table of stacks */
 	uint32_t stack_count;
-	struct stacks_user stacks; /* has the rows' numbers by stack */
+	struct stacks_user user; /* has the rows' numbers by stack */
 	struct id_map frames; /* by location */
 	struct {
 		uint32_t *items; /* of each frame */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * unique.h - each distinct 64-bit key gets a dense number, 0, 1, 2, ... in order of first use.
- *
- * The tables of a thread are made of these: a frame's key is its location, a stack's key is its
- * prefix and frame. A stack is added after its prefix, so parents precede children.
  */
 #ifndef GECKOBPF_GECKO_UNIQUE_H
 #define GECKOBPF_GECKO_UNIQUE_H
