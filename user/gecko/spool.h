@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPOOL_MEMORY_BYTES (32UL << 20)
+#define SPOOL_MEMORY_BYTES (20UL << 20)
 
 struct json;
 struct packer;

@@ -17,7 +17,7 @@
 #include "gecko/unique.h"
 
 #define STACKS_MAX (1U << 18)
-#define SLOT_BYTES_MAX (24U << 20)
+#define SLOT_BYTES_MAX (20U << 20)
 
 struct node {
 	struct frame_node frame;
