@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -187,6 +188,52 @@ static void test_too_large(void **state)
 	close(fd);
 }
 
+/* Headers without what they speak of: the reader does not look for it, and gives up at last. */
+static void test_headers_alone(void **state)
+{
+	enum { COUNT = 20000, BYTES = 20 };
+	struct section_damage damage;
+	uint8_t header[BYTES];
+	int fd = make_file(), i;
+
+	write_sections(fd);
+	/* As if the third had lost its content, again and again. */
+	assert_int_equal(fd_pread_all(fd, header, BYTES, (off_t)ends[1]), 0);
+	for (i = 0; i < COUNT; i++)
+		assert_int_equal(fd_write_all(fd, header, BYTES), 0);
+	assert_int_equal(read_sections(fd, &damage), SECTIONS);
+	assert_int_equal(damage.sections, COUNT);
+	assert_int_equal(damage.bytes, COUNT * BYTES);
+	close(fd);
+}
+
+static void test_small_file_with_much_in_it(void **state)
+{
+	enum { COUNT = 40 };
+	struct section_writer *writer;
+	struct section_reader *reader;
+	struct section section;
+	char *zeros = calloc(1, SECTION_MAX_BYTES);
+	int fd = make_file(), count = 0, i;
+	const struct section_sink sink = sink_of(&fd);
+	uint64_t bytes;
+
+	assert_non_null(zeros);
+	assert_int_equal(section_writer_open(&writer, &sink), 0);
+	for (i = 0; i < COUNT; i++)
+		assert_int_equal(section_write(writer, 1, zeros, SECTION_MAX_BYTES), 0);
+	bytes = section_bytes_out(writer);
+	section_writer_close(writer);
+	free(zeros);
+	assert_int_equal(section_reader_open(&reader, fd), 0);
+	while (section_read(reader, &section) == 1)
+		count++;
+	assert_in_range(count, 32, 33); /* 512 MB, and a hundred times the file */
+	assert_int_equal(section_reader_damage(reader).bytes, bytes / COUNT * (COUNT - count));
+	section_reader_close(reader);
+	close(fd);
+}
+
 static void test_full_disk(void **state)
 {
 	struct section_writer *writer;
@@ -233,10 +280,16 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_every_truncation),
-		cmocka_unit_test(test_cut_head),      cmocka_unit_test(test_every_bit),
-		cmocka_unit_test(test_other_version), cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_every_truncation),
+		cmocka_unit_test(test_cut_head),
+		cmocka_unit_test(test_every_bit),
+		cmocka_unit_test(test_other_version),
+		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_headers_alone),
+		cmocka_unit_test(test_small_file_with_much_in_it),
+		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,8 +92,10 @@ struct archive {
 	bool has_end; /* it was written to its end */
 	struct section_damage damage;
 	uint64_t unknown_sections; /* of kinds that are not known */
-	uint64_t bad_sections; /* sound, but what they say makes no sense */
-	uint64_t lost_blocks; /* entries that are missing between others, or could not be put */
+	uint64_t
+		bad_sections; /* sound, but what they say makes no sense, or is too much for any recording */
+	uint64_t
+		lost_blocks; /* entries that are missing between others, of unknown images, or could not be put */
 	struct archive_texts *texts;
 };
 
@@ -116,9 +118,6 @@ int archive_merge(struct archive *into, struct archive *from, struct progress *p
 
 /* ---- for archive_merge.c ------------------------------------------------------------------- */
 
-/* The image of the key; NULL: not met so far. */
-struct process *archive_find_image(const struct archive *archive, uint32_t tgid, uint64_t key_ns,
-				   uint32_t exec_id);
 int archive_need_buffer(struct archive *archive, struct process *process);
 
 #endif

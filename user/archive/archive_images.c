@@ -28,6 +28,17 @@
  */
 #define BETWEEN_NS NS_PER_SEC
 
+/* No Linux has more threads at once; and so many numbers in all may belong to threads that are missing. */
+#define MAX_NUMBERS (1U << 22)
+/* Images of one process id are in a list, and come in its order. */
+#define MAX_LIFE_STEPS (1ULL << 27)
+/*
+ * Mappings are searched one after the other, by each that comes and by who writes the profile: this is the sum, over all mappings,
+ * of those that their image has before them. One image may have the 65,536 that the kernel allows at once (vm.max_map_count), or each
+ * of 4,000 images a thousand.
+ */
+#define MAX_MAPPING_STEPS (1ULL << 31)
+
 /* ---- images -------------------------------------------------------------------------- */
 
 struct image_key {
@@ -45,19 +56,9 @@ static struct image_key read_key(struct unpacker *in)
 	return key;
 }
 
-struct process *archive_find_image(const struct archive *archive, uint32_t tgid, uint64_t key_ns,
-				   uint32_t exec_id)
-{
-	struct process *process = processes_latest(archive->processes, tgid);
-
-	while (process && (process->key_ns != key_ns || process->exec_id != exec_id))
-		process = process->previous;
-	return process;
-}
-
 static struct process *find_image(const struct archive *archive, const struct image_key *key)
 {
-	return archive_find_image(archive, key->tgid, key->key_ns, key->exec_id);
+	return processes_find(archive->processes, key->tgid, key->key_ns, key->exec_id);
 }
 
 /* What is remembered of it; NULL: no memory. */
@@ -74,33 +75,36 @@ static struct archive_image *image_of(struct archive *archive, const struct proc
 	return &texts->images.items[process->number];
 }
 
-/* The file's, unless an image of this pid has it: a recording begins anew when it forgot all of a pid. */
-static uint32_t choose_life(const struct archive *archive, const struct process *process,
-			    uint32_t life)
+/*
+ * Whether a thread of that number may come in. Threads take many times the memory that they take in a file, and numbers that
+ * nobody has take memory, too; so both are limited to what no honest file has.
+ */
+static bool is_welcome(const struct archive *archive, const struct image_key *key, uint32_t said)
 {
-	const struct process *other = processes_latest(archive->processes, process->tgid);
-	uint32_t after_all = 0;
-	bool is_another = false;
+	const struct archive_texts *texts = archive->texts;
+	const struct process *process = find_image(archive, key);
+	uint64_t threads = processes_thread_count(archive->processes),
+		 numbers = texts->number_count;
 
-	for (; other; other = other->previous) {
-		if (other == process)
-			continue;
-		is_another = is_another || other->life == life;
-		if (other->life >= after_all)
-			after_all = other->life + 1;
-	}
-	return is_another ? after_all : life;
+	if (!process && processes_life_steps(archive->processes) > MAX_LIFE_STEPS &&
+	    processes_latest(archive->processes, key->tgid))
+		return false;
+	if (process && process->number < texts->images.count)
+		numbers -= texts->images.items[process->number].count;
+	return threads < texts->max_threads && numbers + said < threads + MAX_NUMBERS;
 }
 
 /* ---- thread numbers -------------------------------------------------------------------- */
 
-static int reserve_number(struct archive_image *image, uint32_t number)
+static int reserve_number(struct archive *archive, struct archive_image *image, uint32_t number)
 {
 	int err = array_reserve((void **)&image->items, &image->capacity, (size_t)number + 1,
 				sizeof(*image->items));
 
 	if (err)
 		return err;
+	if (image->count <= number)
+		archive->texts->number_count += number + 1 - image->count;
 	while (image->count <= number)
 		image->items[image->count++] = (struct number_use){0};
 	return 0;
@@ -137,7 +141,8 @@ static int add_alias(const struct archive *archive, struct threads *threads, str
 	return 0;
 }
 
-static int number_new_thread(struct archive_image *image, struct thread *thread, uint32_t said)
+static int number_new_thread(struct archive *archive, struct archive_image *image,
+			     struct thread *thread, uint32_t said)
 {
 	uint32_t fresh = (uint32_t)image->count;
 	int err;
@@ -148,7 +153,7 @@ static int number_new_thread(struct archive_image *image, struct thread *thread,
 		image->items[said].has_owner = true;
 		return 0;
 	}
-	err = reserve_number(image, fresh);
+	err = reserve_number(archive, image, fresh);
 	if (!err)
 		take_number(image, thread, fresh);
 	return err;
@@ -158,10 +163,10 @@ static int number_thread(struct archive *archive, struct thread *thread, uint32_
 {
 	struct archive_image *image = image_of(archive, thread->process);
 	const struct number_use *use;
-	int err = image ? reserve_number(image, said) : -ENOMEM;
+	int err = image ? reserve_number(archive, image, said) : -ENOMEM;
 
 	if (!err && is_new)
-		err = number_new_thread(image, thread, said);
+		err = number_new_thread(archive, image, thread, said);
 	if (err)
 		return err;
 	use = &image->items[said];
@@ -225,17 +230,29 @@ static void read_thread_facts(struct unpacker *in, struct thread *thread)
 	read_name(in, thread->name_before);
 }
 
+static void skip_thread_facts(struct unpacker *in)
+{
+	struct thread none = {0};
+
+	read_thread_facts(in, &none);
+}
+
 static void read_thread(struct archive *archive, struct unpacker *in, const struct image_key *key,
 			struct process **process)
 {
 	struct gb_task task = {
 		.tgid = key->tgid, .group_start_ns = key->key_ns, .exec_id = key->exec_id};
-	uint32_t said = (uint32_t)unpack_number(in, MAX_ITEMS);
+	uint32_t said = (uint32_t)unpack_number(in, MAX_NUMBERS - 1);
 	size_t before = processes_thread_count(archive->processes);
 	struct thread *thread;
 
 	task.tid = (uint32_t)unpack_number(in, INT_MAX);
 	task.start_ns = unpack_number(in, UINT64_MAX);
+	if (!in->error && !is_welcome(archive, key, said)) {
+		archive->texts->refused++;
+		skip_thread_facts(in);
+		return;
+	}
 	if (!in->error)
 		in->error = processes_thread(archive->processes, &task, &thread);
 	if (in->error)
@@ -262,6 +279,21 @@ static void note_code(struct object *object, uint64_t offset, uint64_t bytes)
 	object->code_bytes = bytes;
 }
 
+static void add_mapping(struct archive *archive, struct unpacker *in, struct process *process,
+			const struct mapping *mapping)
+{
+	struct archive_texts *texts = archive->texts;
+
+	if (texts->mapping_steps + process->space.count > MAX_MAPPING_STEPS) {
+		texts->refused++;
+		return;
+	}
+	texts->mapping_steps += process->space.count;
+	note_code(mapping->object, mapping->offset, mapping->end - mapping->start);
+	in->error = address_space_add(&process->space, mapping);
+}
+
+/* `process` NULL: what is said is left out. */
 static void read_space(struct archive *archive, struct unpacker *in, struct process *process)
 {
 	const struct archive_texts *texts = archive->texts;
@@ -278,11 +310,10 @@ static void read_space(struct archive *archive, struct unpacker *in, struct proc
 		if (in->error)
 			return;
 		/* The file's section is damaged, so its mappings are not there. */
-		if (file >= texts->files.count || !texts->files.items[file])
+		if (!process || file >= texts->files.count || !texts->files.items[file])
 			continue;
 		mapping.object = texts->files.items[file];
-		note_code(mapping.object, mapping.offset, size);
-		in->error = address_space_add(&process->space, &mapping);
+		add_mapping(archive, in, process, &mapping);
 	}
 }
 
@@ -297,7 +328,7 @@ struct image_facts {
 
 static void read_image_facts(struct unpacker *in, struct image_facts *facts)
 {
-	facts->life = (uint32_t)unpack_number(in, UINT32_MAX);
+	facts->life = (uint32_t)unpack_number(in, INT_MAX);
 	facts->born_ns = unpack_number(in, UINT64_MAX);
 	facts->died_ns = unpack_number(in, UINT64_MAX);
 	facts->is_kernel = unpack_number(in, 1) != 0;
@@ -333,11 +364,10 @@ static void read_process(struct archive *archive, struct unpacker *in)
 	threads = archive_unpack_count(in);
 	for (i = 0; i < threads && !in->error; i++)
 		read_thread(archive, in, &key, &process);
-	if (!in->error && !process)
-		in->error = -EBADMSG; /* an image without threads */
-	if (!in->error && is_new)
-		process->life = choose_life(archive, process, facts.life);
-	if (!in->error)
+	/* Without threads, and not met before: the section that said more of it is damaged. */
+	if (!in->error && process && is_new)
+		process->life = processes_choose_life(archive->processes, process, facts.life);
+	if (!in->error && process)
 		apply_image_facts(process, &facts);
 	free(facts.cmdline);
 	if (!in->error)
@@ -409,6 +439,18 @@ static void read_run(struct archive *archive, struct unpacker *in, struct proces
 	}
 }
 
+/* A run of an image whose section is damaged. */
+static void drop_run(struct archive *archive, struct unpacker run)
+{
+	uint64_t entries = 0;
+
+	while (!run.error && run.at < run.end) {
+		unpack_bytes(&run, (size_t)unpack_number(&run, SIZE_MAX));
+		entries += !run.error;
+	}
+	archive->lost_blocks += entries ? entries : 1;
+}
+
 void archive_read_blocks(struct archive *archive, struct unpacker *in)
 {
 	while (!in->error && in->at < in->end) {
@@ -419,12 +461,13 @@ void archive_read_blocks(struct archive *archive, struct unpacker *in)
 		const uint8_t *bytes = unpack_bytes(in, size);
 		struct unpacker run = {.at = bytes};
 
-		if (!in->error && !process)
-			in->error = -EBADMSG;
 		if (in->error)
 			return;
 		run.end = bytes + size;
-		read_run(archive, &run, process, first);
+		if (process)
+			read_run(archive, &run, process, first);
+		else
+			drop_run(archive, run);
 		in->error = run.error;
 	}
 }

@@ -186,30 +186,12 @@ static int merge_space(const struct merged_process *process)
 	return err;
 }
 
-/* The one it had, if no other image of its process id has it. */
-static uint32_t free_life(const struct processes *processes, const struct process *process,
-			  uint32_t wanted)
-{
-	const struct process *other = processes_latest(processes, process->tgid);
-	uint32_t top = 0;
-	bool is_taken = false;
-
-	for (; other; other = other->previous) {
-		if (other == process)
-			continue;
-		is_taken = is_taken || other->life == wanted;
-		if (other->life >= top)
-			top = other->life + 1;
-	}
-	return is_taken ? top : wanted;
-}
-
 static void fill_process(const struct merged_process *process)
 {
 	const struct process *from = process->from;
 	struct process *into = process->into;
 
-	into->life = free_life(process->merge->into->processes, into, from->life);
+	into->life = processes_choose_life(process->merge->into->processes, into, from->life);
 	into->born_ns = known_since(process->merge, from->born_ns);
 	into->is_kernel = from->is_kernel;
 }
@@ -440,7 +422,8 @@ static int merge_process(struct merge *merge, const struct process *from)
 	struct merged_process process = {
 		.merge = merge,
 		.from = from,
-		.into = archive_find_image(merge->into, from->tgid, from->key_ns, from->exec_id),
+		.into = processes_find(merge->into->processes, from->tgid, from->key_ns,
+				       from->exec_id),
 		.thread_count = from->threads.numbers.top,
 	};
 	int err;

@@ -27,6 +27,10 @@
 #include "target/process.h"
 
 #define MAX_INTERVAL_NS (10 * NS_PER_SEC) /* longer ones are refused by readers of profiles */
+#define MAX_KERNEL_BYTES                                                                           \
+	(256ULL << 20) /* ten times those of a usual kernel; they are kept in memory */
+/* A thread takes six bytes of a file or more, hundreds of bytes in memory. */
+#define MAX_THREADS(file_bytes) ((1U << 18) + (file_bytes) / 2)
 #define MEMORY_LIMIT (1ULL << 50) /* what is in the file is to be kept whole */
 
 /* ---- facts --------------------------------------------------------------------------- */
@@ -162,14 +166,20 @@ static void read_end(struct archive *archive, struct unpacker *in)
 
 static void read_kernel(struct archive *archive, struct unpacker *in)
 {
+	const size_t size = (size_t)(in->end - in->at);
 	int err = 0;
 
+	if (archive->texts->kernel_bytes + size > MAX_KERNEL_BYTES) {
+		in->error = -EBADMSG;
+		return;
+	}
+	archive->texts->kernel_bytes += size;
 	if (archive->kallsyms_fd < 0)
 		archive->kallsyms_fd = memfd_create("kallsyms", MFD_CLOEXEC);
 	if (archive->kallsyms_fd < 0)
 		err = -errno;
 	if (!err)
-		err = fd_write_all(archive->kallsyms_fd, in->at, (size_t)(in->end - in->at));
+		err = fd_write_all(archive->kallsyms_fd, in->at, size);
 	in->error = err;
 	in->at = in->end;
 }
@@ -247,6 +257,7 @@ static bool may_be_first(uint16_t kind)
 static int take_section(struct archive *archive, const struct section *section)
 {
 	struct unpacker in = {section->bytes, section->bytes + section->size, 0};
+	uint64_t refused = archive->texts->refused;
 
 	if (section->kind >= sizeof(readers) / sizeof(readers[0]) || !readers[section->kind]) {
 		archive->unknown_sections++;
@@ -255,7 +266,7 @@ static int take_section(struct archive *archive, const struct section *section)
 	if (!archive->texts->has_head && !may_be_first(section->kind))
 		return -EBADMSG;
 	readers[section->kind](archive, &in);
-	if (in.error == -EBADMSG)
+	if (in.error == -EBADMSG || archive->texts->refused > refused)
 		archive->bad_sections++;
 	return in.error == -EBADMSG ? 0 : in.error;
 }
@@ -268,6 +279,7 @@ static int read_sections(struct archive *archive, struct section_reader *reader,
 	struct progress part;
 	int got, err = 0;
 
+	archive->texts->max_threads = MAX_THREADS(section_reader_size(reader));
 	progress_split(&part, progress, 1, "reading", section_reader_size(reader) + 1);
 	while (!err && (got = section_read(reader, &section)) != 0) {
 		err = got < 0 ? got : take_section(archive, &section);

@@ -9,7 +9,7 @@
 
 #include "base/pack.h"
 
-#define MAX_ITEMS (1U << 24) /* threads of a process, and the like */
+#define MAX_ITEMS (1U << 24) /* of a list in one section; and serials of files */
 
 struct archive;
 struct object;
@@ -49,6 +49,12 @@ struct archive_texts {
 		size_t count, capacity;
 	} images;
 	bool has_head;
+	/* What has been spent of what a file may cost its reader. */
+	uint64_t max_threads;
+	uint64_t number_count; /* places for thread numbers, in all images */
+	uint64_t mapping_steps;
+	uint64_t kernel_bytes;
+	uint64_t refused; /* threads and mappings, for that would be too many */
 };
 
 /* How many items follow, each of at least one byte. */

@@ -17,8 +17,15 @@
 #define FILE_MAGIC "geckobpf"
 #define SECTION_MAGIC 0x53504247U /* "GBPS" */
 #define ZSTD_LEVEL 1
-/* Looked through for a sound header, behind a damaged one. */
+/* Looked through for a sound header, behind a damaged one: at first, and at a time. */
+#define FIRST_SEARCH_BYTES 512
 #define SEARCH_BYTES 65536
+/*
+ * Bytes that are read, searched and expanded: at most so many, and so many for each byte of the file. Honest files need a tenth of
+ * that; a small one made for it could keep its reader busy for hours.
+ */
+#define WORK_BYTES (512ULL << 20)
+#define WORK_FACTOR 100
 
 struct file_head {
 	char magic[8];
@@ -143,6 +150,7 @@ uint64_t section_bytes_out(const struct section_writer *writer)
 struct section_reader {
 	int fd;
 	uint64_t at, size;
+	uint64_t work; /* bytes that were looked at */
 	struct section_damage damage;
 	ZSTD_DCtx *zstd;
 	struct {
@@ -215,15 +223,18 @@ static bool is_sound(const struct section_header *header)
 static int search_header(struct section_reader *reader, uint64_t at, uint64_t *found)
 {
 	const size_t header_bytes = sizeof(struct section_header);
+	size_t most = FIRST_SEARCH_BYTES; /* headers may follow each other closely */
 
 	while (at + header_bytes <= reader->size) {
 		uint8_t window[SEARCH_BYTES];
 		uint64_t left = reader->size - at;
-		size_t size = left < sizeof(window) ? (size_t)left : sizeof(window), i;
+		size_t size = left < most ? (size_t)left : most, i;
 		int err = fd_pread_all(reader->fd, window, size, (off_t)at);
 
 		if (err)
 			return err;
+		reader->work += size;
+		most = sizeof(window);
 		for (i = 0; i + header_bytes <= size; i++) {
 			struct section_header header;
 
@@ -239,20 +250,43 @@ static int search_header(struct section_reader *reader, uint64_t at, uint64_t *f
 	return 0;
 }
 
+/* Whether the file goes on at `at` with what begins a zstd frame: cheaper to know than whether it is whole. */
+static int check_frame(struct section_reader *reader, uint64_t at)
+{
+	uint32_t magic;
+	int err = fd_pread_all(reader->fd, &magic, sizeof(magic), (off_t)at);
+
+	if (err)
+		return err;
+	return le32toh(magic) == ZSTD_MAGICNUMBER ? 0 : -EBADMSG;
+}
+
+static int read_stored(struct section_reader *reader, uint64_t at, size_t stored, size_t plain)
+{
+	int err;
+
+	if (stored > reader->size - at)
+		return -EBADMSG;
+	err = check_frame(reader, at);
+	if (!err)
+		err = array_reserve((void **)&reader->stored.items, &reader->stored.capacity,
+				    stored + 1, 1);
+	if (!err)
+		err = array_reserve((void **)&reader->plain.items, &reader->plain.capacity,
+				    plain + 1, 1);
+	if (err)
+		return err;
+	reader->work += stored + plain;
+	return fd_pread_all(reader->fd, reader->stored.items, stored, (off_t)at);
+}
+
 /* The content of the section at reader->at, whose header is sound. 0 or -EBADMSG: it is not whole. */
 static int read_content(struct section_reader *reader, const struct section_header *header,
 			struct section *out)
 {
 	size_t stored = le32toh(header->stored_bytes), plain = le32toh(header->plain_bytes), got;
-	int err = array_reserve((void **)&reader->stored.items, &reader->stored.capacity,
-				stored + 1, 1);
+	int err = read_stored(reader, reader->at + sizeof(*header), stored, plain);
 
-	if (!err)
-		err = array_reserve((void **)&reader->plain.items, &reader->plain.capacity,
-				    plain + 1, 1);
-	if (!err)
-		err = fd_pread_all(reader->fd, reader->stored.items, stored,
-				   (off_t)(reader->at + sizeof(*header)));
 	if (err)
 		return err == -ENODATA ? -EBADMSG : err;
 	got = ZSTD_decompressDCtx(reader->zstd, reader->plain.items, plain, reader->stored.items,
@@ -275,12 +309,24 @@ static int skip_damage(struct section_reader *reader, size_t at_least)
 	return 0;
 }
 
+/* The rest of the file is not worth its while. */
+static void give_up(struct section_reader *reader)
+{
+	reader->damage.bytes += reader->size - reader->at;
+	reader->at = reader->size;
+}
+
 int section_read(struct section_reader *reader, struct section *out)
 {
 	struct section_header header;
 	int err = 0;
 
 	while (!err && reader->at < reader->size) {
+		if (reader->work / WORK_FACTOR > reader->size + WORK_BYTES / WORK_FACTOR) {
+			give_up(reader);
+			break;
+		}
+		reader->work += sizeof(header);
 		err = fd_pread_all(reader->fd, &header, sizeof(header), (off_t)reader->at);
 		if (err == -ENODATA || (!err && !is_sound(&header))) {
 			err = skip_damage(reader, 1);

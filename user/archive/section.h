@@ -8,7 +8,8 @@
  *
  * All little-endian, the crc is that of zlib. A section is handed to its sink at once, so a file that was cut off, by
  * whatever ended its writer, is whole up to its last section. A damaged section is skipped: the reader goes on at the next
- * header that is sound, and counts what it could not read.
+ * header that is sound, and counts what it could not read. It gives up, and counts the rest, when it has had to read and expand a
+ * hundred times as much as the file has.
  */
 #ifndef GECKOBPF_ARCHIVE_SECTION_H
 #define GECKOBPF_ARCHIVE_SECTION_H

@@ -18,6 +18,8 @@
 #define uthash_nonfatal_oom(entry) ((entry)->out_of_memory = true)
 #include <uthash.h>
 
+#define MAX_LIVES_SEARCHED 256
+
 /* What tells one thread, or one image, from all others. No padding: it is hashed as bytes. */
 struct life_key {
 	uint64_t start_ns;
@@ -41,7 +43,7 @@ struct process_node {
 
 struct latest_node {
 	uint32_t tgid;
-	uint32_t lives; /* images there have been under this tgid */
+	uint32_t lives; /* images there have been under this tgid: the next one's life */
 	struct process *process;
 	bool out_of_memory;
 	UT_hash_handle hh;
@@ -51,6 +53,7 @@ struct processes {
 	struct process **items;
 	size_t count, capacity;
 	size_t thread_count;
+	uint64_t life_steps;
 	struct number_pool numbers; /* of processes */
 	struct thread_node *threads;
 	struct process_node *images;
@@ -118,11 +121,12 @@ static bool is_later(const struct process *a, const struct process *b)
 }
 
 /* Puts a new image where it belongs among those of its tgid, which lead from the latest back to the first. */
-static void enter_life(struct latest_node *node, struct process *process)
+static void enter_life(struct processes *processes, struct latest_node *node,
+		       struct process *process)
 {
 	struct process **place = &node->process;
 
-	while (*place && is_later(*place, process))
+	for (; *place && is_later(*place, process); processes->life_steps++)
 		place = &(*place)->previous;
 	process->previous = *place;
 	*place = process;
@@ -134,14 +138,14 @@ static int note_life(struct processes *processes, struct process *process)
 	struct latest_node *node = find_latest(processes, process->tgid);
 
 	if (node) {
-		enter_life(node, process);
+		enter_life(processes, node, process);
 		return 0;
 	}
 	node = calloc(1, sizeof(*node));
 	if (!node)
 		return -ENOMEM;
 	node->tgid = process->tgid;
-	enter_life(node, process);
+	enter_life(processes, node, process);
 	HASH_ADD(hh, processes->latest, tgid, sizeof(node->tgid), node);
 	if (node->out_of_memory) {
 		free(node);
@@ -249,6 +253,45 @@ struct process *processes_latest(const struct processes *processes, uint32_t tgi
 	struct latest_node *node = find_latest(processes, tgid);
 
 	return node ? node->process : NULL;
+}
+
+struct process *processes_find(const struct processes *processes, uint32_t tgid, uint64_t key_ns,
+			       uint32_t exec_id)
+{
+	const struct life_key key = {.start_ns = key_ns, .id = tgid, .exec_id = exec_id};
+	struct process_node *node;
+
+	HASH_FIND(hh, processes->images, &key, sizeof(key), node);
+	return node ? &node->process : NULL;
+}
+
+uint64_t processes_life_steps(const struct processes *processes)
+{
+	return processes->life_steps;
+}
+
+uint32_t processes_choose_life(const struct processes *processes, const struct process *process,
+			       uint32_t wanted)
+{
+	struct latest_node *node = find_latest(processes, process->tgid);
+	const struct process *other = node->process;
+	uint32_t after_all = process->life; /* the next one, when it was met */
+	bool is_taken = false;
+	int i;
+
+	for (i = 0; other && i < MAX_LIVES_SEARCHED; i++, other = other->previous) {
+		if (other == process)
+			continue;
+		is_taken = is_taken || other->life == wanted;
+		if (other->life >= after_all)
+			after_all = other->life + 1;
+	}
+	/* Perhaps one of those that were not looked at has it. */
+	if (is_taken || (other && wanted < after_all))
+		wanted = after_all;
+	if (node->lives <= wanted)
+		node->lives = wanted + 1;
+	return wanted;
 }
 
 size_t processes_count(const struct processes *processes)

@@ -105,6 +105,17 @@ int processes_thread(struct processes *processes, const struct gb_task *task, st
 
 /* The image that now runs, or ran last, under `tgid`; NULL: none known. */
 struct process *processes_latest(const struct processes *processes, uint32_t tgid);
+/* The image that is so named; NULL: not met. */
+struct process *processes_find(const struct processes *processes, uint32_t tgid, uint64_t key_ns,
+			       uint32_t exec_id);
+/* How many later images of the same tgid, in all, those that came out of order had to be put behind. */
+uint64_t processes_life_steps(const struct processes *processes);
+/*
+ * A life for `process`, met just now, that no other image of its tgid has: `wanted`, unless one has it; or may have it, for not all of
+ * many are asked.
+ */
+uint32_t processes_choose_life(const struct processes *processes, const struct process *process,
+			       uint32_t wanted);
 
 /* Processes in order of appearance: `index` is not their number. */
 size_t processes_count(const struct processes *processes);
