@@ -91,6 +91,38 @@ static void test_mask(void **state)
 	assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
 }
 
+static void ignore(int number)
+{
+	(void)number;
+}
+
+/* One that came before the program began ends it, whatever handler we have; but not if it is ignored. */
+static void test_no_handlers(void **state)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct account nobody = {0};
+	struct command *command;
+	sigset_t block, before;
+	int i, status;
+
+	for (i = 0; i < 4; i++) {
+		const int number = numbers[i % 3];
+
+		sigemptyset(&block);
+		sigaddset(&block, number);
+		assert_int_equal(sigprocmask(SIG_BLOCK, &block, &before), 0);
+		signal(number, i < 3 ? ignore : SIG_IGN);
+		assert_int_equal(command_start(&command, SH("exit 3"), &nobody, &before), 0);
+		assert_int_equal(kill(command_pid(command), number), 0);
+		assert_int_equal(command_release(command), 0);
+		assert_int_equal(command_wait(command, true, &status), 1);
+		assert_int_equal(status, i < 3 ? 128 + number : 3);
+		command_close(command);
+		signal(number, SIG_DFL);
+		assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+	}
+}
+
 static void read_exe(pid_t pid, char *out, size_t size)
 {
 	char path[64];
@@ -338,6 +370,7 @@ int main(void)
 		cmocka_unit_test(test_killed_by_signal),
 		cmocka_unit_test(test_sigpipe),
 		cmocka_unit_test(test_mask),
+		cmocka_unit_test(test_no_handlers),
 		cmocka_unit_test(test_waits_for_release),
 		cmocka_unit_test(test_exec_errors),
 		cmocka_unit_test(test_closed_unreleased),

@@ -76,7 +76,6 @@ static void errors_leave_nothing(void **state)
 
 	snprintf(missing, sizeof(missing), "%s/missing/p.json", directory);
 	assert_int_equal(temporary_create(missing, &name), -ENOENT);
-	assert_int_equal(temporary_create(path, &name), -EEXIST);
 	assert_null(name);
 	assert_int_equal(temporary_rename(&other, missing), -ENOENT);
 	assert_non_null(other);
@@ -84,6 +83,23 @@ static void errors_leave_nothing(void **state)
 	assert_int_equal(temporary_create(path, &name), -ENOMEM);
 	assert_true(alloc_fail_stop());
 	temporary_remove(&other);
+}
+
+/* What a killed process of the same id left is not touched. */
+static void a_name_that_is_taken_is_not_used(void **state)
+{
+	char wanted[128], *first = make(), *second = make(), *third;
+
+	snprintf(wanted, sizeof(wanted), "%s/.p.json.%d-2.tmp", directory, (int)getpid());
+	assert_string_equal(second, wanted);
+	third = make();
+	snprintf(wanted, sizeof(wanted), "%s/.p.json.%d-3.tmp", directory, (int)getpid());
+	assert_string_equal(third, wanted);
+	temporary_remove(&second);
+	assert_int_equal(temporary_rename(&third, path), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(access(first, F_OK), 0);
+	temporary_remove(&first);
 }
 
 /* How a process ended that was sent `number` while it had a temporary. */
@@ -168,6 +184,7 @@ int main(void)
 		cmocka_unit_test(it_has_its_name_when_it_is_finished),
 		cmocka_unit_test(it_can_be_removed),
 		cmocka_unit_test(errors_leave_nothing),
+		cmocka_unit_test(a_name_that_is_taken_is_not_used),
 		cmocka_unit_test(a_signal_that_ends_the_process_removes_it),
 		cmocka_unit_test(a_signal_that_was_ignored_still_is),
 		cmocka_unit_test(a_file_size_limit_is_an_error),

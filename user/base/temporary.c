@@ -10,37 +10,58 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *volatile current; /* exists, or will in a moment; NULL: none does */
+#define MAX_NUMBER 1000
 
-static char *name_of(const char *path)
+static const char *volatile current; /* exists; NULL: none does */
+
+/* `number` from 2 on: another one, for somebody else's has the first. */
+static char *name_of(const char *path, int number)
 {
 	const char *slash = strrchr(path, '/');
 	int directory = slash ? (int)(slash - path + 1) : 0;
-	size_t size = strlen(path) + sizeof("..-2147483648.tmp");
-	char *name = malloc(size);
+	size_t size = strlen(path) + sizeof("..-2147483648-1000.tmp");
+	char *name = malloc(size), tail[16] = "";
 
+	if (number > 1)
+		snprintf(tail, sizeof(tail), "-%d", number);
 	if (name)
-		snprintf(name, size, "%.*s.%s.%d.tmp", directory, path, path + directory,
-			 (int)getpid());
+		snprintf(name, size, "%.*s.%s.%d%s.tmp", directory, path, path + directory,
+			 (int)getpid(), tail);
 	return name;
+}
+
+/* A descriptor, or -errno: -EEXIST if the name is taken. */
+static int create(const char *path, int number, char **name)
+{
+	char *made = name_of(path, number);
+	sigset_t all, before;
+	int fd;
+
+	if (!made)
+		return -ENOMEM;
+	/* A signal between the two would leave the file there, or remove another's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		fd = -errno;
+	else
+		current = made;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (fd >= 0)
+		*name = made;
+	else
+		free(made);
+	return fd;
 }
 
 int temporary_create(const char *path, char **name)
 {
-	char *made = name_of(path);
-	int fd, err;
+	int fd = -EEXIST, number;
 
-	if (!made)
-		return -ENOMEM;
-	current = made;
-	fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0) {
-		err = -errno;
-		current = NULL;
-		free(made);
-		return err;
-	}
-	*name = made;
+	/* In a container, every process may have the pid of one that was killed. */
+	for (number = 1; fd == -EEXIST && number < MAX_NUMBER; number++)
+		fd = create(path, number, name);
 	return fd;
 }
 

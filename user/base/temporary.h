@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * temporary.h - a file that is there whole or not at all: until it is finished it has another name, ".NAME.PID.tmp", beside its own.
+ * temporary.h - a file that is there whole or not at all: until it is finished it has another name, ".NAME.PID.tmp", beside its own;
+ * if that is taken, by what a killed process of the same id left, ".NAME.PID-2.tmp", and so on.
  *
  * One at a time is looked after by temporary_guard().
  */

@@ -19,6 +19,18 @@ struct command {
 	int status;
 };
 
+/* Else one that waits for the mask to be restored would clean up what is the profiler's. What is ignored (nohup) stays so. */
+static void drop_handlers(void)
+{
+	static const int handled[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action;
+	size_t i;
+
+	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		if (!sigaction(handled[i], NULL, &action) && action.sa_handler != SIG_IGN)
+			signal(handled[i], SIG_DFL);
+}
+
 /* The child's side; never returns. */
 static void run_child(int go_fd, int error_fd, char *const argv[], const struct account *user,
 		      const sigset_t *mask)
@@ -28,6 +40,7 @@ static void run_child(int go_fd, int error_fd, char *const argv[], const struct 
 
 	if (read(go_fd, &go, 1) != 1)
 		_exit(127);
+	drop_handlers();
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
