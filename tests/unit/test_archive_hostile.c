@@ -101,17 +101,22 @@ static void begin_image(uint32_t tgid, uint32_t exec_id, size_t threads)
 	say(threads);
 }
 
-static void say_thread(uint32_t said, uint32_t tid)
+static void say_thread_of(uint32_t said, uint32_t tid, uint64_t died_ns)
 {
-	int i;
-
 	say(said);
 	say(tid);
 	say(1);
-	for (i = 0; i < 4; i++) /* times, CPU times */
-		say(0);
+	say(0); /* born */
+	say(died_ns);
+	say(0); /* CPU times */
+	say(0);
 	pack_string(&file.records, "thread");
 	pack_string(&file.records, NULL);
+}
+
+static void say_thread(uint32_t said, uint32_t tid)
+{
+	say_thread_of(said, tid, 0);
 }
 
 /* With one thread, the number of which is `said`, and no mappings. */
@@ -217,6 +222,48 @@ static void test_image_without_threads(void **state)
 	assert_int_equal(archive.bad_sections, 0);
 	assert_null(processes_latest(archive.processes, 1));
 	assert_non_null(processes_latest(archive.processes, 2));
+	archive_close(&archive);
+}
+
+static void say_end(uint64_t until_ns)
+{
+	int i;
+
+	say(until_ns);
+	for (i = 0; i < 4; i++)
+		say(0);
+	end_section(ARCHIVE_END);
+}
+
+/* Who had the number of a thread that ended is not known when the section that says it is missing: not that thread, at any rate. */
+static void test_number_of_the_dead(void **state)
+{
+	const uint64_t died_ns = START_NS + NS_PER_SEC, end_ns = START_NS + 20 * NS_PER_SEC;
+	struct archive archive;
+	const struct threads *threads;
+
+	begin_image(1, 0, 3);
+	say_thread(0, 1);
+	say_thread_of(1, 2, died_ns);
+	say_thread_of(2, 3, died_ns);
+	say(0);
+	end_section(ARCHIVE_PROCESS);
+	say_end(end_ns);
+	begin_image(1, 0, 1);
+	say_thread(2, 4);
+	say(0);
+	end_section(ARCHIVE_PROCESS);
+	archive = read_file();
+	threads = &processes_latest(archive.processes, 1)->threads;
+	assert_int_equal(threads_resolve(threads, 0, UINT64_MAX), 0);
+	assert_int_equal(threads_resolve(threads, 1, 0), 1);
+	assert_int_equal(threads_resolve(threads, 1, died_ns + NS_PER_SEC - 1), 1);
+	assert_int_equal(threads_resolve(threads, 1, died_ns + NS_PER_SEC), THREAD_NONE);
+	assert_int_equal(threads_resolve(threads, 1, UINT64_MAX), THREAD_NONE);
+	assert_int_equal(threads_resolve(threads, 2, died_ns), 2);
+	assert_int_equal(threads_resolve(threads, 2, end_ns - NS_PER_SEC - 1), THREAD_NONE);
+	assert_int_equal(threads_resolve(threads, 2, end_ns - NS_PER_SEC), 3);
+	assert_int_equal(threads_resolve(threads, 2, UINT64_MAX), 3);
 	archive_close(&archive);
 }
 
@@ -335,13 +382,10 @@ int main(void)
 {
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		FRESH(test_unknown_image),
-		FRESH(test_image_without_threads),
-		FRESH(test_thread_numbers),
-		FRESH(test_kernel_symbols),
-		FRESH(test_mappings),
-		FRESH(test_images_of_one_pid),
-		FRESH(test_images_out_of_order),
+		FRESH(test_unknown_image),      FRESH(test_image_without_threads),
+		FRESH(test_thread_numbers),     FRESH(test_kernel_symbols),
+		FRESH(test_number_of_the_dead), FRESH(test_mappings),
+		FRESH(test_images_of_one_pid),  FRESH(test_images_out_of_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,17 +185,79 @@ static int compare_aliases(const void *a, const void *b)
 	return (left->since_ns > right->since_ns) - (left->since_ns < right->since_ns);
 }
 
-void archive_sort_aliases(struct archive *archive)
+static void sort_aliases(struct threads *threads)
+{
+	if (threads->aliases.count)
+		qsort(threads->aliases.items, threads->aliases.count,
+		      sizeof(*threads->aliases.items), compare_aliases);
+}
+
+/* What samples may say of a thread that ended: `said`, until `next_ns`. After that it was another's, of whom nothing is known. */
+static int end_use(struct threads *threads, const struct thread *const *by_number,
+		   struct thread_alias use, uint64_t next_ns)
+{
+	const struct thread *thread =
+		use.number < threads->numbers.top ? by_number[use.number] : NULL;
+	uint64_t since_ns;
+
+	if (!thread || !thread->died_ns || thread->died_ns > UINT64_MAX - BETWEEN_NS)
+		return 0;
+	since_ns = thread->died_ns + BETWEEN_NS;
+	since_ns = since_ns > use.since_ns ? since_ns : use.since_ns + 1;
+	if (since_ns >= next_ns)
+		return 0;
+	if (ARRAY_ROOM(&threads->aliases))
+		return -ENOMEM;
+	threads->aliases.items[threads->aliases.count++] =
+		(struct thread_alias){since_ns, use.said, THREAD_NONE};
+	return 0;
+}
+
+/* The aliases are sorted, and their end is where new ones go. */
+static int end_uses(struct threads *threads, const struct thread *const *by_number)
+{
+	const size_t count = threads->aliases.count, top = threads->numbers.top;
+	size_t at = 0, number;
+	int err = 0;
+
+	for (number = 0; number < top && !err; number++) {
+		struct thread_alias use = {.said = (uint32_t)number, .number = (uint32_t)number};
+
+		for (; at < count && threads->aliases.items[at].said == number && !err; at++) {
+			err = end_use(threads, by_number, use, threads->aliases.items[at].since_ns);
+			use = threads->aliases.items[at];
+		}
+		if (!err)
+			err = end_use(threads, by_number, use, UINT64_MAX);
+	}
+	return err;
+}
+
+static int close_numbers(struct threads *threads)
+{
+	const struct thread **by_number = calloc(threads->numbers.top + 1UL, sizeof(*by_number));
+	size_t i;
+	int err;
+
+	if (!by_number)
+		return -ENOMEM;
+	for (i = 0; i < threads->count; i++)
+		by_number[threads->items[i]->number] = threads->items[i];
+	sort_aliases(threads);
+	err = end_uses(threads, by_number);
+	sort_aliases(threads);
+	free(by_number);
+	return err;
+}
+
+int archive_close_numbers(struct archive *archive)
 {
 	size_t i;
+	int err = 0;
 
-	for (i = 0; i < processes_count(archive->processes); i++) {
-		struct threads *threads = &processes_at(archive->processes, i)->threads;
-
-		if (threads->aliases.count)
-			qsort(threads->aliases.items, threads->aliases.count,
-			      sizeof(*threads->aliases.items), compare_aliases);
-	}
+	for (i = 0; i < processes_count(archive->processes) && !err; i++)
+		err = close_numbers(&processes_at(archive->processes, i)->threads);
+	return err;
 }
 
 /* ---- threads --------------------------------------------------------------------------- */

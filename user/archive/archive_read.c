@@ -288,7 +288,8 @@ static int read_sections(struct archive *archive, struct section_reader *reader,
 	}
 	progress_end(&part);
 	archive->damage = section_reader_damage(reader);
-	archive_sort_aliases(archive);
+	if (!err)
+		err = archive_close_numbers(archive);
 	return err || archive->texts->has_head ? err : -EBADMSG;
 }
 

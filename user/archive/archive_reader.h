@@ -64,7 +64,10 @@ uint64_t archive_unpack_count(struct unpacker *in);
 void archive_read_processes(struct archive *archive, struct unpacker *in);
 void archive_read_blocks(struct archive *archive, struct unpacker *in);
 
-/* To be called when all sections were read. */
-void archive_sort_aliases(struct archive *archive);
+/*
+ * To be called when all sections were read: puts the aliases in order; and a number that a thread had which ended is nobody's a while
+ * later, unless it is said to be another's. 0 or -ENOMEM.
+ */
+int archive_close_numbers(struct archive *archive);
 
 #endif

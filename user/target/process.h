@@ -39,6 +39,8 @@ struct thread {
 	struct process *process;
 };
 
+#define THREAD_NONE UINT32_MAX
+
 /* From `since_ns` on, samples that say `said` are those of the thread with that number. */
 struct thread_alias {
 	uint64_t since_ns;
@@ -133,7 +135,7 @@ size_t processes_sweep_threads(struct processes *processes, struct process *proc
 			       bool (*goes)(void *context, const struct thread *thread),
 			       void *context);
 
-/* The number of the thread that a sample of that time names by the number `said`. */
+/* The number of the thread that a sample of that time names by the number `said`; or THREAD_NONE, which no thread has. */
 uint32_t threads_resolve(const struct threads *threads, uint32_t said, uint64_t time_ns);
 
 /* A number for new samples of the thread, whenever they are: no alias gives them to another. 0 or -ENOMEM. */
