@@ -364,17 +364,12 @@ def test_debuginfod(test):
     expect_unnamed(convert(test, [capture_path], env=env)[0], "away")
 
 
-def test_interrupt(test):
-    """Ctrl-C while a server lets us wait: nothing is left behind."""
-    test.need("debuginfod")  # for its client library
-    path, _ = strip_copy(test, "away")
-    capture_path = record_raw(test, "away.gbpf", "--", path, 0.3)
-    os.unlink(path)
-    output = test.make_directory("output")
+def interrupt(test, capture_path, name):
+    output, temporary = test.make_directory("output"), test.make_directory("temporary")
     with socket.create_server(("127.0.0.1", 0)) as server:
-        env = {**os.environ, "DEBUGINFOD_URLS": f"http://127.0.0.1:{server.getsockname()[1]}",
+        env = {**os.environ, "DEBUGINFOD_URLS": f"http://127.0.0.1:{server.getsockname()[1]}", "TMPDIR": temporary,
                "DEBUGINFOD_CACHE_PATH": os.path.join(test.directory, "cache")}
-        process = test.start([test.geckobpf, "convert", capture_path, "-o", os.path.join(output, "x.json.gz")], env=env)
+        process = test.start([test.geckobpf, "convert", capture_path, "-o", os.path.join(output, name)], env=env)
         server.settimeout(20)
         connection, _ = server.accept()
         with connection:
@@ -383,7 +378,33 @@ def test_interrupt(test):
     while process.read(0.2):
         pass
     expect_equal(process.status, -signal.SIGINT, "the exit status")
-    expect_equal(os.listdir(output), [], "what is left behind")
+    expect_equal(os.listdir(output) + os.listdir(temporary), [], "what is left behind")
+
+
+def test_interrupt(test):
+    """Ctrl-C while a server lets us wait: nothing is left behind."""
+    test.need("debuginfod")  # for its client library
+    path, _ = strip_copy(test, "away")
+    capture_path = record_raw(test, "away.gbpf", "--", path, 0.3)
+    os.unlink(path)
+    for name in ("x.json.gz", "x.folded"):
+        interrupt(test, capture_path, name)
+
+
+def test_temporary_file(test):
+    """What another format is made from has no name, and its errors say where it is."""
+    path = record_raw(test, "hot.gbpf", "--", test.target("hot"), 0.3)
+    expect_equal(os.stat(path).st_mode & 0o777, 0o600, "who may read it")
+    directory = test.make_directory("tmpdir")
+    output = os.path.join(test.directory, "x.folded")
+    for tmpdir, status in ((directory, 0), ("/nonexistent", 1), ("/dev/full", 1)):
+        process = test.start([test.geckobpf, "convert", path, "-o", output], env={**os.environ, "TMPDIR": tmpdir})
+        expect_equal(process.wait(), status, "the exit status")
+        while process.read(0.2):
+            pass
+        if status:
+            expect("set TMPDIR" in process.stderr and "-o" not in process.stderr, f"the error: {process.stderr}")
+    expect_equal(os.listdir(directory), [], "what is left behind")
 
 
 def test_no_such_directory(test):

@@ -17,9 +17,8 @@
 
 #define NAME "geckobpf convert"
 #define SUFFIXES                                                                                   \
-	"give a .json.gz (Firefox Profiler; also .json, .json.zst), .pb.gz (pprof) or .folded "    \
-	"(flame "                                                                                  \
-	"graphs) file"
+	"give a .json.gz (Firefox Profiler; also .json, .json.zst), .pb.gz (pprof) or "            \
+	".folded (flame graphs) file"
 
 enum option_key { KEY_CPU = 0x100, KEY_SYMBOLS, KEY_SYMBOL_DIR, KEY_DEBUGINFOD };
 
@@ -67,8 +66,7 @@ static const struct format formats[] = {
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0,
 	 "A .json.gz file (or .json, .json.zst) for the Firefox Profiler, a .pb.gz one for pprof, "
-	 "or a "
-	 ".folded one for flame graph programs",
+	 "or a .folded one for flame graph programs",
 	 0},
 	{"symbols", KEY_SYMBOLS, "names|addresses", 0,
 	 "Of a raw capture: function names (default), or addresses to be symbolized later", 0},

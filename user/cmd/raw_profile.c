@@ -9,6 +9,7 @@
 #include "cmd/names.h"
 #include "gecko/output.h"
 #include "gecko/profile.h"
+#include "gecko/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,18 +52,21 @@ static void make_inputs(struct profile_input *inputs, const struct captures *cap
 	inputs[0].whole = captures->whole;
 }
 
+/* *is_output: it is the output that failed, not the memory, or the file for what does not fit into it. */
 static int write_to(const struct profile_input *input, const char *path,
-		    struct profile_summary *summary)
+		    struct profile_summary *summary, bool *is_output)
 {
 	const struct output_options options = {.owner_uid = -1, .owner_gid = -1};
 	struct output *output;
 	int err = output_open(&output, path, &options);
 
+	*is_output = true;
 	if (err)
 		return err;
 	err = profile_write(input, output, summary);
 	if (!err)
 		err = output_commit(output);
+	*is_output = output_error(output) != 0;
 	output_close(output);
 	return err;
 }
@@ -76,7 +80,7 @@ static void say_what_was_written(const char *path, const struct profile_summary 
 
 static int write_profile(const struct captures *captures, const struct names *names,
 			 const char *path, const struct raw_profile_options *options,
-			 struct progress *progress)
+			 struct progress *progress, bool *is_output)
 {
 	struct profile_input *inputs = calloc(captures->count, sizeof(*inputs));
 	struct profile_summary summary = {0};
@@ -86,7 +90,7 @@ static int write_profile(const struct captures *captures, const struct names *na
 		return -ENOMEM;
 	make_inputs(inputs, captures, names);
 	inputs[0].progress = progress;
-	err = write_to(inputs, path, &summary);
+	err = write_to(inputs, path, &summary, is_output);
 	if (!err && !options->is_quiet)
 		say_what_was_written(path, &summary);
 	if (!err && summary.damaged)
@@ -100,7 +104,8 @@ static int write_profile(const struct captures *captures, const struct names *na
 }
 
 static int write_captures(const struct captures *captures, const char *path,
-			  const struct raw_profile_options *options, struct progress *whole)
+			  const struct raw_profile_options *options, struct progress *whole,
+			  bool *is_output)
 {
 	struct names names = {0};
 	struct progress part;
@@ -111,11 +116,24 @@ static int write_captures(const struct captures *captures, const char *path,
 		profile_memory_pause(captures->items[i].archive.memory);
 	progress_split(&part, whole, whole->total, NULL, 1);
 	if (!err)
-		err = write_profile(captures, &names, path, options, &part);
+		err = write_profile(captures, &names, path, options, &part, is_output);
 	for (i = 0; i < captures->count; i++)
 		profile_memory_resume(captures->items[i].archive.memory);
 	names_close(&names);
 	return err;
+}
+
+static void log_failure(const char *path, int err, bool is_output, bool is_quiet)
+{
+	if (err == -ENOMEM)
+		log_error("out of memory while making the profile");
+	else if (is_quiet || !is_output)
+		log_error("%s: cannot write a temporary file there: %s; set TMPDIR to another "
+			  "directory",
+			  spool_directory(), strerror(-err));
+	else
+		log_error("%s: cannot write it: %s; give another file with -o", path,
+			  strerror(-err));
 }
 
 int raw_profile_write(const char *const *paths, size_t count, const char *output_path,
@@ -124,6 +142,7 @@ int raw_profile_write(const char *const *paths, size_t count, const char *output
 	struct progress_view view = {.style = options->progress};
 	struct captures captures;
 	struct progress whole;
+	bool is_output = false;
 	int err;
 
 	progress_begin(&whole, &view, count == 1 ? "reading the capture" : "reading the captures",
@@ -131,12 +150,11 @@ int raw_profile_write(const char *const *paths, size_t count, const char *output
 	err = captures_read(&captures, paths, count, &whole);
 	if (err)
 		return err;
-	err = write_captures(&captures, output_path, options, &whole);
+	err = write_captures(&captures, output_path, options, &whole, &is_output);
 	if (!err)
 		progress_end(&whole);
 	else
-		log_error("%s: cannot write it: %s; give another file with -o", output_path,
-			  strerror(-err));
+		log_failure(output_path, err, is_output, options->is_quiet);
 	captures_close(&captures);
 	return err;
 }
