@@ -111,12 +111,12 @@ static int open_symbols(const struct session *session, struct writing *writing, 
 	int err;
 
 	*kernel_error = 0;
+	/* A raw capture can have the names later, on another day. */
 	if (session->config->addresses || raw)
 		return 0;
 	err = symbolizer_open(&writing->symbolizer, &options);
 	if (!err && session->config->kernel_stacks)
 		*kernel_error = open_kernel_symbols(writing);
-	/* A raw capture can have the names later, on another day. */
 	return *kernel_error == -ENOMEM ? -ENOMEM : err;
 }
 
@@ -185,6 +185,21 @@ static void set_failed(char failed[PATH_BYTES], const char *path, bool is_output
 		snprintf(failed, PATH_BYTES, ".");
 }
 
+/* A raw capture is its owner's alone: it has the kernel's addresses, and the command lines of everybody's processes. */
+static int open_output(struct output **output, const char *path,
+		       const struct output_options *options)
+{
+	mode_t mask;
+	int err;
+
+	if (!is_raw(path))
+		return output_open(output, path, options);
+	mask = umask(S_IRWXG | S_IRWXO);
+	err = output_open(output, path, options);
+	umask(mask);
+	return err;
+}
+
 /* `failed` is set to what is on the disk that an error speaks of, if it speaks of one. */
 static int write_to(struct session *session, struct writing *writing, const char *path,
 		    struct profile_summary *summary, uint64_t *bytes, char failed[PATH_BYTES])
@@ -209,7 +224,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 	int err;
 
 	set_failed(failed, path, true);
-	err = output_open(&output, path, &options);
+	err = open_output(&output, path, &options);
 	if (err)
 		return err;
 	summary->top_count = session->config->top;
@@ -278,14 +293,13 @@ static void tell_where(const char *raw, const char *path)
 	const char *profile = is_raw(path) || !strcmp(path, "-") ? "PROFILE.json.gz" : path;
 
 	log_error("what was recorded is saved as a raw capture; make the profile of it with: "
-		  "geckobpf "
-		  "convert %s -o %s",
+		  "geckobpf convert %s -o %s",
 		  raw, profile);
 }
 
 /*
  * Nothing is looked up for a raw capture, and little memory is needed, so what kept the profile from being made need not keep
- * it. Readable for its owner alone: it may be in a directory that is everybody's.
+ * it.
  */
 static void save_elsewhere(struct session *session, struct writing *writing, const char *path,
 			   const char *failed)
@@ -294,22 +308,19 @@ static void save_elsewhere(struct session *session, struct writing *writing, con
 	char name[128], raw[PATH_BYTES];
 	const struct rescue rescue = {
 		.path = path, .failed = failed, .suffix = ".gbpf", .stdout_name = name};
-	mode_t mask;
 	int err;
 
 	default_path(session, name, sizeof(name));
 	name[output_suffix(name) - name] = '\0';
 	close_symbols(writing);
-	mask = umask(S_IRWXG | S_IRWXO);
 	err = rescue_write(&rescue, write_raw_capture, &attempt, raw, sizeof(raw));
-	umask(mask);
 	if (!err)
 		tell_where(raw, path);
 	else if (err == -EINTR)
 		log_error("%s: interrupted while writing; nothing was saved", raw);
 	else
-		log_error("%s: cannot write a raw capture either: %s; the recording is lost", raw,
-			  strerror(-err));
+		log_error("%s: cannot write a raw capture either: %s; the recording is lost",
+			  *raw ? raw : path, strerror(-err));
 }
 
 /* To `path`, with everything up to `until_ns`; 0: all. */

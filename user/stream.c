@@ -18,10 +18,14 @@
 #include "target/process.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define KALLSYMS "/proc/kallsyms"
+#define MAX_KEPT 100000 /* older files of the same name */
 #define LOG_NS (10 * NS_PER_SEC) /* the counters need not be as fresh as the samples */
 
 struct stream {
@@ -38,16 +42,17 @@ struct stream {
 	uint64_t cpu_ns; /* that it took */
 };
 
-static void fail(struct stream *stream, int err)
+static void fail(struct stream *stream, int err, bool is_last)
 {
 	const double after_s =
 		(double)(stream->next_ns - STREAM_NS - stream->session->start_ns) / NS_PER_SEC;
 
 	stream->error = err;
 	log_status_clear();
-	log_error("%s: cannot write: %s; it has the first %.1f s; recording goes on in memory, and "
-		  "a profile is written at the end",
-		  stream->path, strerror(-err), after_s > 0 ? after_s : 0);
+	log_error("%s: cannot write: %s; it has the first %.1f s%s", stream->path, strerror(-err),
+		  after_s > 0 ? after_s : 0,
+		  is_last ? "; a profile of what is in memory is written"
+			  : "; recording goes on in memory, and a profile is written at the end");
 }
 
 /* ---- opening ------------------------------------------------------------------- */
@@ -65,12 +70,16 @@ static int open_file(struct stream *stream)
 		.owner_gid = account->is_set ? (int)account->gid : -1,
 	};
 	struct section_sink sink = {.write = write_to_output};
+	mode_t mask;
 	int err = output_check(stream->path);
 
 	if (!err && strcmp(output_suffix(stream->path), ".gbpf") != 0)
 		err = -EINVAL;
+	/* Its owner's alone: it has the kernel's addresses, and the command lines of everybody's processes. */
+	mask = umask(S_IRWXG | S_IRWXO);
 	if (!err)
 		err = output_open(&stream->output, stream->path, &options);
+	umask(mask);
 	sink.context = stream->output;
 	if (!err)
 		err = section_writer_open(&stream->sections, &sink);
@@ -115,6 +124,42 @@ void stream_close(struct stream *stream)
 	free(stream);
 }
 
+/*
+ * What a recording lost its end with is in this file, if a service that restarts it gives it the same name. link(2) replaces nothing;
+ * not all file systems have it.
+ */
+static int keep_as(const char *path, const char *kept)
+{
+	struct stat at;
+
+	if (!link(path, kept))
+		return unlink(path) ? -errno : 0;
+	if (errno == EEXIST || errno == ENOENT)
+		return -errno;
+	if (!lstat(kept, &at))
+		return -EEXIST;
+	return rename(path, kept) ? -errno : 0;
+}
+
+static int keep_older(const char *path)
+{
+	const size_t room = strlen(path) + 16;
+	const char *suffix = output_suffix(path);
+	char *kept = malloc(room);
+	int err = -EEXIST, number;
+
+	if (!kept)
+		return -ENOMEM;
+	for (number = 1; err == -EEXIST && number < MAX_KEPT; number++) {
+		snprintf(kept, room, "%.*s-%d%s", (int)(suffix - path), path, number, suffix);
+		err = keep_as(path, kept);
+	}
+	if (!err)
+		log_info("%s: there was one already; it is %s now", path, kept);
+	free(kept);
+	return err == -ENOENT ? 0 : err;
+}
+
 int stream_begin(struct stream *stream)
 {
 	struct description *description;
@@ -132,7 +177,10 @@ int stream_begin(struct stream *stream)
 	stream->next_ns = stream->session->start_ns + STREAM_NS;
 	err = archive_write_head(&stream->writer, &description->facts);
 	if (!err)
+		err = keep_older(stream->path);
+	if (!err)
 		err = output_publish(stream->output);
+	stream->error = err;
 	if (err)
 		log_error("%s: cannot write there: %s; give another file with --stream",
 			  stream->path, strerror(-err));
@@ -224,7 +272,7 @@ static void write_all(struct stream *stream, uint64_t now_ns, bool is_last)
 	if (!err)
 		err = is_last ? output_commit(stream->output) : output_flush(stream->output);
 	if (err)
-		fail(stream, err);
+		fail(stream, err, is_last);
 	stream->next_ns = now_ns + STREAM_NS;
 	stream->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 }
@@ -247,7 +295,7 @@ int stream_finish(struct stream *stream)
 		return 0;
 	/* Stopped before it began: an empty recording. */
 	if (!stream->has_begun)
-		stream->error = stream_begin(stream);
+		(void)stream_begin(stream);
 	if (!stream->error)
 		write_all(stream, stream->session->end_ns, true);
 	if (!stream->error)

@@ -69,17 +69,36 @@ def test_same_as_output(test):
 
 
 def test_is_the_output(test):
-    """Without --output nothing else is written; what was there under the name makes way."""
+    """Without --output nothing else is written; what was there under the name is kept under others."""
     directory = test.make_directory("out")
     stream = os.path.join(directory, "s.gbpf")
-    with open(stream, "w", encoding="ascii") as file:
-        file.write("old")
+    for name, text in (("s.gbpf", "old"), ("s-1.gbpf", "older")):
+        with open(os.path.join(directory, name), "w", encoding="ascii") as file:
+            file.write(text)
     recording = test.record("--stream", stream, "--", test.target("hot"), 0.8, output=None, directory=directory)
     expect_equal(recording.wait(), 0, "the exit status")
-    expect_equal(os.listdir(directory), ["s.gbpf"], "the directory")
+    expect_equal(sorted(os.listdir(directory)), ["s-1.gbpf", "s-2.gbpf", "s.gbpf"], "the directory")
+    for name, text in (("s-2.gbpf", "old"), ("s-1.gbpf", "older")):
+        with open(os.path.join(directory, name), encoding="ascii") as file:
+            expect_equal(file.read(), text, name)
+    expect_match(rf"{stream}: there was one already; it is {directory}/s-2.gbpf now", recording.stderr, "what it says")
+    expect_equal(os.stat(stream).st_mode & 0o777, 0o600, "who may read it")
     profile, said = convert(test, stream)
     expect_match(r"wrote .* samples of 1 thread\n$", said, "what convert says")
     expect(profile.thread(process_name="hot").total_share("main") > 0.95, "main is not on the stacks")
+
+
+def test_one_file_twice(test):
+    """However --stream and --output write it."""
+    directory = test.make_directory("out")
+    os.symlink(directory, os.path.join(test.directory, "link"))
+    for other in ("s.gbpf", "./s.gbpf", f"{directory}/s.gbpf", "../link/s.gbpf"):
+        process = test.start([test.geckobpf, "--stream", other, "-o", "s.gbpf", "--", "true"], cwd=directory)
+        expect_equal(process.wait(), 2, "the exit status")
+        while process.read(0.2):
+            pass
+        expect("two files" in process.stderr, f"the error: {process.stderr}")
+    expect_equal(os.listdir(directory), [], "the directory")
 
 
 def test_pause_and_capture(test):

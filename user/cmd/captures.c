@@ -31,12 +31,14 @@ static int log_failure(const char *path, int err)
 
 static void warn_of_damage(const char *path, const struct archive *archive)
 {
-	uint64_t sections = archive->damage.sections + archive->bad_sections;
-
-	if (archive->damage.bytes || sections)
+	if (archive->damage.bytes)
 		log_warn("%s: damaged or cut off: %" PRIu64 " bytes, with %" PRIu64
 			 " sections or more, are missing from the profile",
-			 path, archive->damage.bytes, sections);
+			 path, archive->damage.bytes, archive->damage.sections);
+	if (archive->bad_sections)
+		log_warn("%s: %" PRIu64 " sections say what makes no sense, or more than any "
+			 "recording has; that is missing from the profile",
+			 path, archive->bad_sections);
 	if (archive->unknown_sections)
 		log_warn("%s: %" PRIu64
 			 " sections of kinds that this geckobpf does not know were left out; a "

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
@@ -70,8 +71,8 @@ static const struct argp_option options[] = {
 	{"frequency", 'F', "HZ", OPTION_ALIAS, NULL, 0},
 	{"duration", 'd', "SEC", 0,
 	 "Stop after this time; fractions are allowed. Without it: until Ctrl-C, SIGTERM, SIGHUP, "
-	 "or until the last "
-	 "target exits. Each of them saves the profile",
+	 "or until the last target "
+	 "exits. Each of them saves the profile",
 	 0},
 	{"delay", KEY_DELAY, "SEC", 0,
 	 "Take samples only after this time; --duration counts from then", 0},
@@ -94,8 +95,8 @@ static const struct argp_option options[] = {
 	 0},
 	{"stream", KEY_STREAM, "FILE.gbpf", 0,
 	 "A raw capture that is written while it records, so that a crash loses no more than the "
-	 "last "
-	 "second, and which may hold more than --buffer-size. No other file is written, unless "
+	 "last second, and which may hold more than --buffer-size. No other file is written, "
+	 "unless "
 	 "--output asks for one; `geckobpf convert` makes a profile of it",
 	 0},
 	{"symbols", KEY_SYMBOLS, "names|addresses", 0,
@@ -366,12 +367,35 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	}
 }
 
+/* Where the file would be; false: its directory cannot be looked at. */
+static bool stat_directory(const char *path, const char *name, struct stat *out)
+{
+	char *directory = name == path ? strdup(".") : strndup(path, (size_t)(name - path));
+	bool is_there = directory && !stat(directory, out);
+
+	free(directory);
+	return is_there;
+}
+
+/* Whether they name one file, which need not be there. */
+static bool is_same_path(const char *a, const char *b)
+{
+	const char *a_slash = strrchr(a, '/'), *b_slash = strrchr(b, '/');
+	const char *a_name = a_slash ? a_slash + 1 : a, *b_name = b_slash ? b_slash + 1 : b;
+	struct stat a_at, b_at;
+
+	if (strcmp(a_name, b_name) != 0)
+		return false;
+	return stat_directory(a, a_name, &a_at) && stat_directory(b, b_name, &b_at) &&
+	       a_at.st_dev == b_at.st_dev && a_at.st_ino == b_at.st_ino;
+}
+
 static int check_arguments(struct arguments *arguments)
 {
 	struct session_config *config = &arguments->config;
 	int ways = (arguments->pids.count > 0) + config->all + (config->argv != NULL);
 
-	if (config->stream && config->output && !strcmp(config->stream, config->output))
+	if (config->stream && config->output && is_same_path(config->stream, config->output))
 		return reject(arguments,
 			      "%s: --stream and --output are two files; give it once, or another",
 			      config->stream);
@@ -391,8 +415,7 @@ static const struct argp argp = {
 	.parser = parse_option,
 	.args_doc = "--pid PID[,PID...]\n--all\n-- COMMAND [ARG...]",
 	.doc = "Profiles Linux programs from the kernel and writes a profile for the Firefox "
-	       "Profiler "
-	       "(https://profiler.firefox.com).\v"
+	       "Profiler (https://profiler.firefox.com).\v"
 	       "While it records, SIGUSR1 pauses it and lets it go on, SIGUSR2 writes a profile of "
 	       "what there is so far.\n\n"
 	       "The environment variable GECKOBPF_OPTIONS holds further options, separated by "
@@ -402,8 +425,8 @@ static const struct argp argp = {
 	       "has a --help.\n\n"
 	       "Exit status: 0, or the command's own; 1 when the profile could not be made (what "
 	       "was recorded is then saved as a raw capture where there is room, unless a second "
-	       "signal ended the saving); 2 for a wrong "
-	       "command line; 126 or 127 when the command cannot be run.",
+	       "signal ended the saving); 2 for a wrong command line; 126 or 127 when the command "
+	       "cannot be run.",
 };
 
 static int parse_arguments(int argc, char **argv, struct arguments *arguments)
