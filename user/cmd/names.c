@@ -175,8 +175,7 @@ static void report_file(const struct profile_file *file)
 }
 
 /* A stripped file has code that no symbol covers anyway: a few samples in it are not worth a remedy. */
-static bool is_worth_telling(const struct profile_summary *summary,
-			     const struct profile_file *file)
+static bool is_worth_telling(const struct profile_summary *summary, const struct profile_file *file)
 {
 	return file->trouble != SYMBOL_TROUBLE_STRIPPED ||
 	       file->samples * WORTH_TELLING >= summary->samples;
