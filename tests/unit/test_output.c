@@ -204,18 +204,34 @@ static void close_without_commit(void **state)
 	output_close(NULL);
 }
 
-/* Another one who writes the same file at the same time is not disturbed. */
+static int write_text(struct output *output, const char *text)
+{
+	return output_write(output, text, strlen(text));
+}
+
+/* Another one who writes the same file at the same time is not disturbed; who is last has the name. */
 static void temporary_is_not_shared(void **state)
 {
-	struct output *output, *other = NULL;
+	struct output *output, *other;
+	size_t length;
+	char *text;
 
 	assert_int_equal(output_open(&output, in_directory("t.json"), NULL), 0);
-	assert_int_equal(output_open(&other, path, NULL), -EEXIST);
-	assert_null(other);
-	assert_int_equal(files_in(directory), 1);
-	assert_int_equal(output_check(path), -EEXIST);
-	assert_int_equal(files_in(directory), 1);
+	assert_int_equal(write_text(output, "one"), 0);
+	assert_int_equal(output_open(&other, path, NULL), 0);
+	assert_int_equal(write_text(other, "two"), 0);
+	assert_int_equal(files_in(directory), 2);
+	assert_int_equal(output_check(path), 0);
+	assert_int_equal(files_in(directory), 2);
+	assert_int_equal(output_commit(other), 0);
+	assert_int_equal(output_commit(output), 0);
+	output_close(other);
 	output_close(output);
+	assert_int_equal(files_in(directory), 1);
+	assert_int_equal(fd_read_file(path, &text, &length), 0);
+	assert_string_equal(text, "one");
+	free(text);
+	assert_int_equal(unlink(path), 0);
 }
 
 static void owner(void **state)
