@@ -138,6 +138,18 @@ static void test_only_exit(void **state)
 	assert_int_equal(counts()->live_processes, 0);
 }
 
+/* No kernel says that something ended at 0; a record may. Who ended is not alive, and ends once. */
+static void test_exit_at_zero(void **state)
+{
+	tell(GB_TASK_SEEN, 1, task(20, 20, 0), "p");
+	assert_int_equal(counts()->live_processes, 1);
+	tell_exit(0, task(20, 20, 0), 30, 0);
+	assert_int_equal(image_of(20, 0)->died_ns, 1);
+	assert_int_equal(counts()->live_processes, 0);
+	tell_exit(0, task(20, 20, 0), 30, 0);
+	assert_int_equal(counts()->live_processes, 0);
+}
+
 static void test_rename(void **state)
 {
 	tell(GB_TASK_SEEN, 1, task(10, 10, 0), "first");
@@ -320,6 +332,7 @@ int main(void)
 		FRESH(test_odd_parents),
 		FRESH(test_exit),
 		FRESH(test_only_exit),
+		FRESH(test_exit_at_zero),
 		FRESH(test_rename),
 		FRESH(test_exec),
 		FRESH(test_exec_after_renames),

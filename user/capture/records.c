@@ -163,7 +163,7 @@ static void mark_dead(struct records *records, struct process *process, uint64_t
 {
 	if (process->died_ns)
 		return;
-	process->died_ns = time_ns;
+	process->died_ns = time_ns ? time_ns : 1; /* 0: it lives */
 	if (process->is_counted)
 		records->counts.live_processes--;
 	note_ended(records, process);
