@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -185,21 +184,6 @@ static void set_failed(char failed[PATH_BYTES], const char *path, bool is_output
 		snprintf(failed, PATH_BYTES, ".");
 }
 
-/* A raw capture is its owner's alone: it has the kernel's addresses, and the command lines of everybody's processes. */
-static int open_output(struct output **output, const char *path,
-		       const struct output_options *options)
-{
-	mode_t mask;
-	int err;
-
-	if (!is_raw(path))
-		return output_open(output, path, options);
-	mask = umask(S_IRWXG | S_IRWXO);
-	err = output_open(output, path, options);
-	umask(mask);
-	return err;
-}
-
 /* `failed` is set to what is on the disk that an error speaks of, if it speaks of one. */
 static int write_to(struct session *session, struct writing *writing, const char *path,
 		    struct profile_summary *summary, uint64_t *bytes, char failed[PATH_BYTES])
@@ -224,7 +208,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 	int err;
 
 	set_failed(failed, path, true);
-	err = open_output(&output, path, &options);
+	err = output_open(&output, path, &options);
 	if (err)
 		return err;
 	summary->top_count = session->config->top;

@@ -70,16 +70,12 @@ static int open_file(struct stream *stream)
 		.owner_gid = account->is_set ? (int)account->gid : -1,
 	};
 	struct section_sink sink = {.write = write_to_output};
-	mode_t mask;
 	int err = output_check(stream->path);
 
 	if (!err && strcmp(output_suffix(stream->path), ".gbpf") != 0)
 		err = -EINVAL;
-	/* Its owner's alone: it has the kernel's addresses, and the command lines of everybody's processes. */
-	mask = umask(S_IRWXG | S_IRWXO);
 	if (!err)
 		err = output_open(&stream->output, stream->path, &options);
-	umask(mask);
 	sink.context = stream->output;
 	if (!err)
 		err = section_writer_open(&stream->sections, &sink);

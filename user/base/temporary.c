@@ -31,7 +31,7 @@ static char *name_of(const char *path, int number)
 }
 
 /* A descriptor, or -errno: -EEXIST if the name is taken. */
-static int create(const char *path, int number, char **name)
+static int create(const char *path, mode_t mode, int number, char **name)
 {
 	char *made = name_of(path, number);
 	sigset_t all, before;
@@ -42,7 +42,7 @@ static int create(const char *path, int number, char **name)
 	/* A signal between the two would leave the file there, or remove another's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	if (fd < 0)
 		fd = -errno;
 	else
@@ -55,13 +55,13 @@ static int create(const char *path, int number, char **name)
 	return fd;
 }
 
-int temporary_create(const char *path, char **name)
+int temporary_create(const char *path, mode_t mode, char **name)
 {
 	int fd = -EEXIST, number;
 
 	/* In a container, every process may have the pid of one that was killed. */
 	for (number = 1; fd == -EEXIST && number < MAX_NUMBER; number++)
-		fd = create(path, number, name);
+		fd = create(path, mode, number, name);
 	return fd;
 }
 

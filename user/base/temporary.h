@@ -8,8 +8,10 @@
 #ifndef GECKOBPF_BASE_TEMPORARY_H
 #define GECKOBPF_BASE_TEMPORARY_H
 
-/* Makes the file that will be `path`, to write to. *name, the caller's, is what it is called until then. A descriptor or -errno. */
-int temporary_create(const char *path, char **name);
+#include <sys/types.h>
+
+/* Makes the file that will be `path`, to write to, with these permissions less the umask. *name, the caller's, is what it is called until then. A descriptor or -errno. */
+int temporary_create(const char *path, mode_t mode, char **name);
 
 /* It is finished: `path` it is from now on. Frees *name, which becomes NULL. 0; -errno: nothing has changed. */
 int temporary_rename(char **name, const char *path);

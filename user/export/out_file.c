@@ -30,7 +30,7 @@ static int create(struct out_file *file, const char *path)
 	file->path = copy_text(path);
 	if (!file->path)
 		return -ENOMEM;
-	fd = temporary_create(path, &file->temporary);
+	fd = temporary_create(path, 0666, &file->temporary);
 	if (fd < 0)
 		return fd;
 	file->stream = fdopen(fd, "w");

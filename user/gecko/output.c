@@ -27,6 +27,7 @@
 #include "gecko/packer.h"
 
 #define BLOCK_BYTES (256 * 1024)
+#define RAW_SUFFIX ".gbpf"
 /* zlib counts in unsigned int: hand it parts. */
 #define PART_BYTES (1U << 20)
 #define CANCEL_POLL_MS 50
@@ -66,7 +67,7 @@ static const struct {
 	{".json", FORMAT_PLAIN},
 	{".json.gz", FORMAT_GZIP},
 	{".json.zst", FORMAT_ZSTD},
-	{".gbpf", FORMAT_PLAIN}, /* a raw capture, whose sections are compressed already */
+	{RAW_SUFFIX, FORMAT_PLAIN}, /* a raw capture, whose sections are compressed already */
 };
 
 /* Where `end` begins in `text`; NULL: the text does not end so, or is nothing else, which is no name. */
@@ -107,6 +108,12 @@ const char *output_suffix(const char *path)
 	return at ? at : path + strlen(path);
 }
 
+/* A raw capture is its owner's alone: it has the kernel's addresses, and the command lines of everybody's processes. */
+static mode_t mode_of(const char *path)
+{
+	return find_end(path, RAW_SUFFIX) ? 0600 : 0666;
+}
+
 int output_check(const char *path)
 {
 	enum output_format format;
@@ -118,7 +125,7 @@ int output_check(const char *path)
 		return err;
 	if (!stat(path, &at) && S_ISDIR(at.st_mode))
 		return -EISDIR;
-	fd = temporary_create(path, &temporary);
+	fd = temporary_create(path, mode_of(path), &temporary);
 	if (fd < 0)
 		return fd;
 	temporary_remove(&temporary);
@@ -141,7 +148,7 @@ static int open_file(struct output *output, const char *path)
 	output->path = strdup(path);
 	if (!output->path)
 		return -ENOMEM;
-	output->fd = temporary_create(path, &output->temporary);
+	output->fd = temporary_create(path, mode_of(path), &output->temporary);
 	return output->fd < 0 ? output->fd : 0;
 }
 

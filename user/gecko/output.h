@@ -24,7 +24,7 @@ struct output_options {
 	int owner_uid, owner_gid;
 };
 
-/* `path` ends in .json, .json.gz, .json.zst or .gbpf, or is "-" for stdout. 0, -EINVAL: another suffix; -errno. */
+/* `path` ends in .json, .json.gz, .json.zst or .gbpf (mode 0600), or is "-" for stdout. 0, -EINVAL: another suffix; -errno. */
 int output_open(struct output **out, const char *path, const struct output_options *options);
 
 int output_write(struct output *output, const void *data, size_t size);
