@@ -39,10 +39,11 @@ make_initrd()
 	mv "$initrd.tmp" "$initrd"
 }
 
-# -cpu max panics some kernels under QEMU 7.2.
+# -cpu max panics some kernels under QEMU 7.2. So does a thread for each CPU: it may run an int3 of the kernel's text
+# patching that the kernel has taken back ("Oops: int3").
 boot()
 {
-	timeout -k 5 "${VM_TIMEOUT:-90}" qemu-system-x86_64 -accel tcg -cpu Nehalem -m 1G -smp 2 -nodefaults \
+	timeout -k 5 "${VM_TIMEOUT:-90}" qemu-system-x86_64 -accel tcg,thread=single -cpu Nehalem -m 1G -smp 2 -nodefaults \
 		-no-user-config -display none -serial stdio -no-reboot -kernel "$1" -initrd "$initrd" \
 		-append 'console=ttyS0 loglevel=1 panic=-1 rdinit=/init' </dev/null 2>&1 | tr -d '\r'
 	return "${PIPESTATUS[0]}"
