@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cputime.bpf.h - the CPU time of the running thread, to the nanosecond, at any moment.
+ * cputime.bpf.h - the CPU time of the running thread, to the nanosecond, at any moment; and which ticks it missed.
  *
  * The kernel's own account (se.sum_exec_runtime) is exact when a thread gets on the CPU, but between scheduler ticks it
  * stands still. So the clock is added to it:
@@ -53,6 +53,25 @@ static __always_inline __u64 run_cpu_time(struct run_state *state, struct task_s
 	state->base_ns = now;
 	state->base_cpu_ns = sum;
 	return sum;
+}
+
+/*
+ * A tick in the run of a thread, for which it is a sample: the ticks that should have come before it, in this run. Where a hypervisor
+ * takes the CPU away or interrupts stay off, the kernel lets the timer fire once for all the periods that went by. Ticks
+ * keep to a grid of periods; the earliest there was shows where it lies.
+ */
+static __always_inline __u64 run_ticks_missed(struct run_state *state, __u64 now)
+{
+	__u64 due = state->due_ns, missed = 0;
+
+	if (due && due < state->started_ns) /* those were not for this run */
+		due += (state->started_ns - due + cfg_period_ns - 1) / cfg_period_ns *
+		       cfg_period_ns;
+	if (due && now >= due + cfg_period_ns)
+		missed = (now - due) / cfg_period_ns;
+	state->due_ns =
+		due && due <= now ? due + (missed + 1) * cfg_period_ns : now + cfg_period_ns;
+	return missed;
 }
 
 #endif

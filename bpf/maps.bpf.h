@@ -7,6 +7,7 @@
 const volatile __u32 cfg_own_tgid; /* the profiler, never profiled */
 const volatile bool cfg_all; /* every process; `targets` is not used */
 const volatile bool cfg_kernel_stacks;
+const volatile __u64 cfg_period_ns = 1; /* of the timers */
 const volatile __u32 cfg_ring_mask; /* number of sample rings - 1; a power of two */
 /* unread bytes in a sample ring at which the reader is woken */
 const volatile __u64 cfg_wake_bytes;
@@ -59,6 +60,7 @@ struct run_state {
 	__u64 base_ns; /* when its CPU time was base_cpu_ns */
 	__u64 base_cpu_ns;
 	__u64 kernel_cpu_ns; /* the kernel's own account when last looked at */
+	__u64 due_ns; /* of the timer's next tick on this CPU; 0: not known */
 	__u64 raw_second; /* the second in which raw_count raw samples were sent from this CPU */
 	__u64 raw_count;
 };
@@ -78,12 +80,17 @@ struct {
 	__type(value, __u64);
 } stats SEC(".maps");
 
-static __always_inline void count(__u32 stat)
+static __always_inline void count_more(__u32 stat, __u64 more)
 {
 	__u64 *value = bpf_map_lookup_elem(&stats, &stat);
 
 	if (value)
-		(*value)++;
+		*value += more;
+}
+
+static __always_inline void count(__u32 stat)
+{
+	count_more(stat, 1);
 }
 
 #endif

@@ -6,10 +6,9 @@
  * to a mark, not for every sample.
  */
 
-static __always_inline void describe(struct gb_sample *sample, struct task_struct *task)
+static __always_inline void describe(struct gb_sample *sample, struct task_struct *task,
+				     struct run_state *state)
 {
-	struct run_state *state = current_run();
-
 	sample->hdr.kind = GB_RECORD_SAMPLE;
 	sample->hdr.flags = 0;
 	sample->hdr.time_ns = bpf_ktime_get_ns();
@@ -105,6 +104,7 @@ SEC("perf_event")
 int on_timer(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = current_task_struct();
+	struct run_state *state = current_run();
 	bool is_user = is_user_mode(ctx);
 	struct sample_scratch *buffer;
 	struct gb_sample *sample;
@@ -116,8 +116,10 @@ int on_timer(struct bpf_perf_event_data *ctx)
 	if (!buffer)
 		return 0;
 	sample = (struct gb_sample *)buffer->words;
+	describe(sample, task, state);
 	count(GB_STAT_TICKS);
-	describe(sample, task);
+	if (state)
+		count_more(GB_STAT_TICKS_MISSED, run_ticks_missed(state, sample->hdr.time_ns));
 	if (cfg_kernel_stacks && !is_user)
 		capture_kernel(ctx, sample);
 	capture_user(ctx, is_user, buffer, task, key);
@@ -136,7 +138,7 @@ int sample_caller(void *ctx)
 	buffer = bpf_map_lookup_elem(&scratch, &key);
 	if (!buffer)
 		return 0;
-	describe((struct gb_sample *)buffer->words, task);
+	describe((struct gb_sample *)buffer->words, task, current_run());
 	capture_user(NULL, false, buffer, task, key);
 	send((struct gb_sample *)buffer->words);
 	return 0;

@@ -4,7 +4,7 @@
 # ci/vm/init in each. `make vm` builds what it needs first.
 #
 # No KVM is needed, nor root. Each row must boot the kernel it names and come to its end, and the packages have to be had:
-# anything else is a failure. Console output: build/vm/SERIES.log. VM_TIMEOUT: seconds a row may take (90).
+# anything else is a failure. Console output: build/vm/SERIES.log. VM_TIMEOUT: seconds a row may take (180).
 # GECKOBPF_CACHE: where kernel packages are kept (build/vm/packages).
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -43,7 +43,7 @@ make_initrd()
 # patching that the kernel has taken back ("Oops: int3").
 boot()
 {
-	timeout -k 5 "${VM_TIMEOUT:-90}" qemu-system-x86_64 -accel tcg,thread=single -cpu Nehalem -m 1G -smp 2 -nodefaults \
+	timeout -k 5 "${VM_TIMEOUT:-180}" qemu-system-x86_64 -accel tcg,thread=single -cpu Nehalem -m 1G -smp 2 -nodefaults \
 		-no-user-config -display none -serial stdio -no-reboot -kernel "$1" -initrd "$initrd" \
 		-append 'console=ttyS0 loglevel=1 panic=-1 rdinit=/init' </dev/null 2>&1 | tr -d '\r'
 	return "${PIPESTATUS[0]}"

@@ -247,6 +247,7 @@ struct gb_unwind_rule {
 /* Index into the `stats` map (per-CPU __u64 each). */
 enum gb_stat {
 	GB_STAT_TICKS, /* timer interrupts that found a target running */
+	GB_STAT_TICKS_MISSED, /* and those that did not come, or so late that it was time for the next */
 	GB_STAT_SAMPLES, /* samples handed to user space */
 	GB_STAT_RING_FULL, /* samples lost: no room in the ring */
 	GB_STAT_CONTROL_FULL, /* task events lost: no room in the control ring */

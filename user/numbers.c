@@ -21,6 +21,7 @@
 
 #define MAX_PROGRAMS 16
 #define OVERWRITTEN_SHOWN 3
+#define MISSED_SHOWN 1000 /* one tick missed in so many is told */
 
 /* ---- counting ---------------------------------------------------------------------- */
 
@@ -60,6 +61,7 @@ static void tally_kernel(const struct session *session, struct numbers *numbers)
 			  costs[i].name, costs[i].runs, costs[i].ns, costs[i].missed);
 	}
 	add_fact(numbers, "timer_ticks", stats[GB_STAT_TICKS]);
+	add_fact(numbers, "timer_ticks_missed", stats[GB_STAT_TICKS_MISSED]);
 	add_fact(numbers, "context_switches", stats[GB_STAT_SWITCHES]);
 	add_fact(numbers, "samples_captured", stats[GB_STAT_SAMPLES]);
 	add_fact(numbers, "samples_lost_ring_full", stats[GB_STAT_RING_FULL]);
@@ -68,6 +70,8 @@ static void tally_kernel(const struct session *session, struct numbers *numbers)
 	add_fact(numbers, "events_lost_ring_full", stats[GB_STAT_CONTROL_FULL]);
 	add_fact(numbers, "events_lost_recursion", numbers->events_lost);
 	add_fact(numbers, "children_not_followed", stats[GB_STAT_TARGETS_FULL]);
+	numbers->ticks = stats[GB_STAT_TICKS];
+	numbers->ticks_missed = stats[GB_STAT_TICKS_MISSED];
 	numbers->lost += stats[GB_STAT_RING_FULL] + missed;
 	numbers->events_lost += stats[GB_STAT_CONTROL_FULL] + stats[GB_STAT_TARGETS_FULL];
 }
@@ -223,6 +227,13 @@ static void print_losses(const struct session *session, const struct numbers *nu
 	if (numbers->lost)
 		log_warn("%" PRIu64 " samples were lost: we could not keep up; lower --rate",
 			 numbers->lost);
+	if (numbers->ticks_missed > numbers->ticks / MISSED_SHOWN)
+		log_more("%" PRIu64 " timer ticks (%.1f %%) did not come in time for a sample: a "
+				    "hypervisor had "
+			 "the CPUs, or interrupts were off",
+			 numbers->ticks_missed,
+			 (double)numbers->ticks_missed * 100 /
+				 (double)(numbers->ticks + numbers->ticks_missed));
 	if (numbers->overwritten)
 		print_overwritten(session, numbers);
 	if (numbers->expired.processes || numbers->expired.threads)

@@ -19,6 +19,8 @@ struct numbers {
 	struct profile_fact facts[NUMBERS_MAX];
 	size_t count;
 	uint64_t lost; /* samples that were taken, or should have been, and are not in the buffer */
+	uint64_t ticks,
+		ticks_missed; /* of timers while a target ran: came; should have come as well */
 	uint64_t overwritten; /* samples that made room for later ones */
 	uint64_t from_ns; /* from then on, whatever was sampled is in the buffer */
 	uint64_t used_bytes; /* what is in the buffer */

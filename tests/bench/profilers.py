@@ -148,6 +148,12 @@ class Geckobpf(Profiler):
         return sum(self.log()[name] for name in ("samples_lost_ring_full", "samples_lost_recursion",
                                                  "samples_lost_buffer", "samples_overwritten"))
 
+    @property
+    def missed_share(self):
+        """Percent of the timer's ticks that did not come in time."""
+        missed = self.log()["timer_ticks_missed"]
+        return 100 * missed / (missed + self.log()["timer_ticks"])
+
     def program_ns(self, name):
         """Nanoseconds a run of a BPF program; None if it never ran."""
         runs, spent = self.program_cost(name)

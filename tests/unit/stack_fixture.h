@@ -109,6 +109,8 @@ static inline void fixture_source(struct stack_fixture *fixture)
 		.samples_lost = 1,
 		.events_lost = 2,
 		.samples_overwritten = 3,
+		.ticks = 995,
+		.ticks_missed = 5,
 		.stacks_complete = 15,
 		.stacks_truncated = 5,
 	};

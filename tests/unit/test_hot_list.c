@@ -170,6 +170,7 @@ static int report_threads(const struct stack_profile *profile, FILE *out)
 	"profiled:  app, 2 processes, 3 threads\n"                                                 \
 	"recorded:  2001-09-09 01:46:40 UTC, 0.044 s, a sample every 2.000 ms\n"                   \
 	"lost:      1 samples, 2 events; 3 samples overwritten\n"                                  \
+	"missed:    5 timer ticks did not come in time (0.5 %)\n"                                  \
 	"truncated: 5 of 20 user stacks (25.0 %)\n"                                                \
 	"samples:   21, 42.0 ms wall, 21.5 ms CPU (0.5 ms of it without a stack)\n"                \
 	"\n"

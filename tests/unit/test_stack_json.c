@@ -42,7 +42,8 @@
 #define LOG                                                                                        \
 	"\"profilingLog\":{\"geckobpf\":{\"version\":\"0.1.0\",\"samples_lost_ring_full\":1,"      \
 	"\"samples_lost_buffer\":2,\"events_lost_ring_full\":4,\"mappings_lost_ring_full\":8,"     \
-	"\"samples_overwritten\":16,\"records_bad\":1000,\"user_stacks\":{\"complete\":32,"        \
+	"\"samples_overwritten\":16,\"records_bad\":1000,\"timer_ticks\":70,"                      \
+	"\"timer_ticks_missed\":30,\"user_stacks\":{\"complete\":32,"                              \
 	"\"none, the thread exits or execs\":1000,\"stack not readable\":64,\"no registers\":1}}}"
 #define PROCESS "{\"meta\":{\"shutdownTime\":18.5},\"libs\":[],\"threads\":[" THREAD "]}"
 #define DOCUMENT                                                                                   \
@@ -99,6 +100,8 @@ static void test_source(void **state)
 	assert_int_equal(source->samples_lost, 3);
 	assert_int_equal(source->events_lost, 12);
 	assert_int_equal(source->samples_overwritten, 16);
+	assert_int_equal(source->ticks, 70);
+	assert_int_equal(source->ticks_missed, 30);
 	assert_int_equal(source->stacks_complete, 32);
 	assert_int_equal(source->stacks_truncated, 65);
 	stack_profile_close(profile);

@@ -3,6 +3,7 @@
 #include "capture/kernel_side.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 #include <bpf/bpf.h>
@@ -83,6 +84,7 @@ static void configure(struct kernel_side *kernel, const struct kernel_side_confi
 	rodata->cfg_own_tgid = (__u32)getpid();
 	rodata->cfg_all = config->all;
 	rodata->cfg_kernel_stacks = config->kernel_stacks;
+	rodata->cfg_period_ns = NS_PER_SEC / config->rate_hz;
 	rodata->cfg_ring_mask = (__u32)kernel->ring_count - 1;
 	rodata->cfg_wake_bytes = kernel->ring_bytes / 4;
 	rodata->cfg_control_wake_bytes = bpf_map__max_entries(kernel->skel->maps.control) / 4;

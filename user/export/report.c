@@ -197,6 +197,11 @@ static void put_losses(const struct report *report, const struct stack_source *s
 		"lost:      %" PRIu64 " samples, %" PRIu64 " events; %" PRIu64
 		" samples overwritten\n",
 		source->samples_lost, source->events_lost, source->samples_overwritten);
+	if (source->ticks_missed)
+		fprintf(report->out,
+			"missed:    %" PRIu64 " timer ticks did not come in time (%.1f %%)\n",
+			source->ticks_missed,
+			percent(source->ticks_missed, source->ticks + source->ticks_missed));
 	fprintf(report->out, "truncated: %" PRIu64 " of %" PRIu64 " user stacks (%.1f %%)\n",
 		source->stacks_truncated, stacks, percent(source->stacks_truncated, stacks));
 }

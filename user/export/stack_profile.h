@@ -34,6 +34,8 @@ struct stack_source {
 	/* What the recording says of its losses; all 0 without a log. */
 	bool has_log;
 	uint64_t samples_lost, events_lost, samples_overwritten;
+	uint64_t ticks,
+		ticks_missed; /* timer ticks that found a target, and those that did not come in time */
 	uint64_t stacks_complete, stacks_truncated;
 };
 
