@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* archive_reader.h - what archive_read.c and archive_images.c share; nobody else includes it. */
+/* archive_reader.h - what archive_read.c, archive_images.c and archive_numbers.c share; nobody else includes it. */
 #ifndef GECKOBPF_ARCHIVE_ARCHIVE_READER_H
 #define GECKOBPF_ARCHIVE_ARCHIVE_READER_H
 
@@ -14,6 +14,7 @@
 struct archive;
 struct object;
 struct profile_fact;
+struct thread;
 struct time_range;
 
 /* What became of a thread number of the file. */
@@ -63,6 +64,10 @@ uint64_t archive_unpack_count(struct unpacker *in);
 /* Each reads all records of a section. */
 void archive_read_processes(struct archive *archive, struct unpacker *in);
 void archive_read_blocks(struct archive *archive, struct unpacker *in);
+
+/* What the samples of `thread`, of that image, say is `said`; `is_new`: it has no number here yet. 0 or -ENOMEM. */
+int archive_number_thread(struct archive *archive, struct archive_image *image,
+			  struct thread *thread, uint32_t said, bool is_new);
 
 /*
  * To be called when all sections were read: puts the aliases in order; and a number that a thread had which ended is nobody's a while
