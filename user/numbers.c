@@ -229,7 +229,7 @@ static void print_losses(const struct session *session, const struct numbers *nu
 			 numbers->lost);
 	if (numbers->ticks_missed > numbers->ticks / MISSED_SHOWN)
 		log_more("%" PRIu64 " timer ticks (%.1f %%) did not come in time for a sample: a "
-				    "hypervisor had "
+			 "hypervisor had "
 			 "the CPUs, or interrupts were off",
 			 numbers->ticks_missed,
 			 (double)numbers->ticks_missed * 100 /

@@ -378,6 +378,7 @@ MEASUREMENTS = (
      "busy, times raw records reading back, million entries/s"),
     (storage.measure_default_load, "buffer: bytes per sample, redis, default load, compressed"),
     (storage.measure_drain_and_compression, "buffer: drain and compression at 1 kHz on 2 compilers"),
+    (storage.measure_stream, "stream: more CPU at 1 kHz on 2 compilers bytes per sample"),
     (captures.measure_rate, "capture: to JSON, million samples/s, repeating stacks new stacks"),
     (captures.measure_file, "capture: 5 M samples of 64 threads, stop to finished .json.gz"),
     (captures.measure_memory, "capture: extra memory, 1 M 5 M samples repeating all stacks new"),

@@ -115,8 +115,8 @@ class Profiler:
 class Geckobpf(Profiler):
     facts = None
 
-    def __init__(self, bench, pids, rate, options=()):
-        self.path = os.path.join(bench.directory, "ours.json.gz")
+    def __init__(self, bench, pids, rate, options=(), name="ours"):
+        self.path = os.path.join(bench.directory, f"{name}.json.gz")
         self.process = Process([bench.helper("bpf_stats"), bench.geckobpf, "-v", "--rate", str(rate), "--pid",
                                 ",".join(map(str, pids)), "--output", self.path, *options], stderr=subprocess.PIPE)
         bench.running.append(self.process)

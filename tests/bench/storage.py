@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import time
 
-from profilers import Geckobpf, Process, wait_for_command
+from profilers import Geckobpf, Process, cpu_ns, wait_for_command
 from table import Row
 from workloads import BUSY_LOAD, DEFAULT_LOAD, Redis, start_compiler_loop, write_heavy_source
 
@@ -123,3 +123,30 @@ def measure_drain_and_compression(bench):
         target.close()
     yield Row("buffer: drain and compression at 1 kHz on 2 compilers, %", made, goal=1.5, digits=2,
               note=f"{statistics.median(compressing):.2f} of it compression; files of new processes are read as well")
+
+
+def measure_stream(bench):
+    """Two recordings beside each other, of which one streams, of compilers on both CPUs."""
+    path = os.path.join(bench.directory, "ours.gbpf")
+    more, sizes = [], []
+    targets = [start_compiler_loop(bench) for _ in range(2)]
+    for _ in range(bench.rounds):
+        pids = [target.pid for target in targets]
+        recordings = [Geckobpf(bench, pids, 1000), Geckobpf(bench, pids, 1000, ("--stream", path), "streaming")]
+        started = time.monotonic()
+        time.sleep(SETTLE_S)  # the kernel's symbols and the files of a compiler are written once
+        begin_ns, begin, size = [cpu_ns(ours.process.pid) for ours in recordings], time.monotonic(), os.path.getsize(path)
+        time.sleep(4 if bench.quick else 10)
+        plain, streaming = (cpu_ns(ours.process.pid) - ns for ours, ns in zip(recordings, begin_ns))
+        seconds, size = time.monotonic() - begin, os.path.getsize(path) - size
+        more.append((streaming - plain) / 1e7 / seconds)
+        lasted = time.monotonic() - started
+        for ours in recordings:
+            ours.stop()
+        # Both CPUs are busy all the time.
+        sizes.append(size / (recordings[1].samples * seconds / lasted))
+        os.remove(path)
+    for target in targets:
+        target.close()
+    yield Row("stream: more CPU at 1 kHz on 2 compilers, %", more, digits=2)
+    yield Row("stream: bytes per sample", sizes, note="new processes and their files among them")
