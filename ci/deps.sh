@@ -46,8 +46,9 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "ci/deps.sh: installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
-apt-get -qq update
-if ! apt-get -qq -y --no-install-recommends install "${missing[@]}" >"${TMPDIR:-/tmp}/geckobpf-deps.$$" 2>&1; then
+patient=(-o Acquire::Retries=3 -o DPkg::Lock::Timeout=120)
+apt-get -qq "${patient[@]}" update
+if ! apt-get -qq -y "${patient[@]}" --no-install-recommends install "${missing[@]}" >"${TMPDIR:-/tmp}/geckobpf-deps.$$" 2>&1; then
 	tail -20 "${TMPDIR:-/tmp}/geckobpf-deps.$$" >&2
 	rm -f "${TMPDIR:-/tmp}/geckobpf-deps.$$"
 	echo "ci/deps.sh: apt-get could not install: ${missing[*]}" >&2
