@@ -182,6 +182,43 @@ static void test_long_names(void **state)
 	free(name);
 }
 
+/* What looks like a binder of many lifetimes, in crates' hashes and identifiers, is none. */
+static void test_rust_binders(void **state)
+{
+	static const struct vector vectors[] = {
+		{"_RINvC1a1bFG0_RL0_hERL0_hE", "a::b::<for<'a, 'b> fn(&'b u8) -> &'b u8>"},
+		{"_RNvXsv_NtCslNYArtu3iFV_5alloc5boxedINtB5_3BoxDG_INtNtNtCsgEmfK2I1SDS_"
+		 "4core3ops8function2FnTRL0_eEEp6OutputRL0_eEL_EIBL_TReEE4callCs6xxl1lAjzDf_1a",
+		 "<alloc::boxed::Box<dyn for<'a> core::ops::function::Fn<(&'a str,), "
+		 "Output = &'a str>> as core::ops::function::Fn<(&str,)>>::call"},
+		{"_RNvNtC1a12BGGGGG_DGxxx1f", "a::BGGGGG_DGxxx::f"},
+		{"_RNvMNtCsGGGGGGGG_1a1bINtB2_1SKj2a_Ahj1f_E3new", "<a::b::S<42, [u8; 31]>>::new"},
+	};
+
+	(void)state;
+	CHECK(vectors, false);
+}
+
+/* libiberty counts up to these, and prints nothing of a trait's `impl`. */
+static void test_hostile_binders(void **state)
+{
+	static const char *const names[] = {
+		"_RNvXINvC1a1bFGzzzzzzzzz_EuEuC1a1f",
+		"_RNvXINvC1a1bDGzzzzzzzzz_EL_EuC1a1f",
+		/* in an identifier, to which a back reference leads; and cut off */
+		"_RNvXINvC1a9FGzzzzzz_B3_EuC1a1f",
+		"_RNvXINvC1a1bFGzzzzzzzzz_",
+		"_RNvXINvC1a1bFGzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz_EuEuC1a1f",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		demangle(names[i], false, out);
+		assert_string_equal(out, names[i]);
+	}
+}
+
 /* f(pair<A, A>), A = pair<B, B>, B = pair<C, C>, ...: each level doubles the length of the name. */
 static void test_exploding_name(void **state)
 {
@@ -260,6 +297,8 @@ int main(void)
 		cmocka_unit_test(test_raw),
 		cmocka_unit_test(test_always_utf8),
 		cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_rust_binders),
+		cmocka_unit_test(test_hostile_binders),
 		cmocka_unit_test(test_exploding_name),
 		cmocka_unit_test(test_deep_names),
 		cmocka_unit_test(test_damaged_names),

@@ -14,11 +14,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "symbol/rust_name.h"
+
 /*
  * libiberty wants 80 bytes of stack for each byte of these. Its own limit for C++ is 1024 as long
  * as recursion is limited.
  */
-#define MANGLED_MAX_BYTES 4096
+#define MANGLED_MAX_BYTES RUST_NAME_MAX_BYTES
 
 struct sink {
 	char *text; /* DEMANGLE_MAX_BYTES */
@@ -55,6 +57,8 @@ static size_t demangle_into(const char *mangled, char *out)
 	size_t length = 0;
 
 	if (mangled[0] != '_' || (mangled[1] != 'Z' && mangled[1] != 'R' && mangled[1] != 'G'))
+		return 0;
+	if (mangled[1] == 'R' && !rust_name_is_bounded(mangled))
 		return 0;
 	if (mangled[1] != 'G')
 		length = run(rust_demangle_callback, DMGL_NO_OPTS, mangled, out);
