@@ -62,11 +62,12 @@ static __always_inline __u64 run_cpu_time(struct run_state *state, struct task_s
  */
 static __always_inline __u64 run_ticks_missed(struct run_state *state, __u64 now)
 {
+	__u64 timed_ns = timers_since_ns, started_ns = state->started_ns;
+	__u64 since = started_ns > timed_ns ? started_ns : timed_ns;
 	__u64 due = state->due_ns, missed = 0;
 
-	if (due && due < state->started_ns) /* those were not for this run */
-		due += (state->started_ns - due + cfg_period_ns - 1) / cfg_period_ns *
-		       cfg_period_ns;
+	if (due && due < since) /* those were not for this run, or there was no timer */
+		due += (since - due + cfg_period_ns - 1) / cfg_period_ns * cfg_period_ns;
 	if (due && now >= due + cfg_period_ns)
 		missed = (now - due) / cfg_period_ns;
 	state->due_ns =

@@ -13,6 +13,9 @@ const volatile __u32 cfg_ring_mask; /* number of sample rings - 1; a power of tw
 const volatile __u64 cfg_wake_bytes;
 const volatile __u64 cfg_control_wake_bytes; /* the same for `control` */
 
+/* A timer was started then, maybe after a pause. Written by user space. */
+volatile __u64 timers_since_ns;
+
 /* Inner map of `samples`; user space makes them, all of one size. */
 struct sample_ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

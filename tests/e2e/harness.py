@@ -12,6 +12,7 @@ Nothing here sleeps in the hope that something has happened: everything waits fo
 
 import collections
 import ctypes
+import functools
 import json
 import os
 import re
@@ -531,17 +532,22 @@ class Profile:
 
 
 # ---- the real client -------------------------------------------------------------------------------------------------
+@functools.cache
+def client_command():
+    result = subprocess.run([os.path.join(REPOSITORY, "ci", "client.sh")], capture_output=True, text=True, check=False)
+    expect(result.returncode == 0, f"ci/client.sh: {result.stderr}")
+    return result.stdout.strip()
+
+
+def client_node():
+    """The node that the client runs on: of a version that is known, with its symbols."""
+    return os.path.join(os.path.dirname(client_command()), "node_modules", "node", "bin", "node")
+
+
 class Client:
     """A session of profiler-cli with a profile loaded: loading it must succeed."""
 
-    command = None
-
     def __init__(self, test, path):
-        if not Client.command:
-            result = subprocess.run([os.path.join(REPOSITORY, "ci", "client.sh")], capture_output=True, text=True,
-                                    check=False)
-            expect(result.returncode == 0, f"ci/client.sh: {result.stderr}")
-            Client.command = result.stdout.strip()
         self.directory = test.make_directory("client")
         self.env = {**os.environ, "PROFILER_CLI_SESSION_DIR": self.directory, "PROFILER_CLI_NO_SYMBOLICATE": "1"}
         self.open = True
@@ -563,7 +569,7 @@ class Client:
 
     def run(self, *arguments):
         # Before the targets, some of which are as busy as can be.
-        return subprocess.run(["nice", "-n", "-10", Client.command, *arguments, "--session", "s"], capture_output=True,
+        return subprocess.run(["nice", "-n", "-10", client_command(), *arguments, "--session", "s"], capture_output=True,
                               text=True, env=self.env, timeout=60, check=False)
 
     def call(self, *arguments):
@@ -594,4 +600,4 @@ class Client:
     def close(self):
         if self.open:
             self.open = False
-            subprocess.run([Client.command, "stop", "s"], capture_output=True, env=self.env, timeout=60, check=False)
+            subprocess.run([client_command(), "stop", "s"], capture_output=True, env=self.env, timeout=60, check=False)

@@ -123,6 +123,7 @@ def test_pause(test):
     expect_equal(inside, [], "samples during the pause")
     expect(sum(time < pause["startTime"] for time in times) > 200, "too few samples before the pause")
     expect(sum(time > pause["endTime"] for time in times) > 200, "too few samples after the pause")
+    expect(profile.log()["timer_ticks_missed"] < 400, "the pause counts as missed ticks")
     test.client(profile)
 
 

@@ -12,7 +12,7 @@ import select
 import shutil
 import subprocess
 
-from harness import PYTHON, REPOSITORY, expect, expect_equal, schedstat_ns, wait_until
+from harness import PYTHON, REPOSITORY, client_node, expect, expect_equal, schedstat_ns, wait_until
 from stacks import describe_truncated, expect_chain, expect_complete, user_chains, user_stacks
 
 RATE_HZ = 1000
@@ -96,16 +96,14 @@ def test_clang(test):
 # ---- other languages ---------------------------------------------------------------------------------------------------
 def test_node(test):
     """The JIT's code is anonymous; node's own code lies below and above it."""
-    test.need("node")
-    target = test.start_target("/usr/bin/env", "node", source_path("hot.js"))
+    target = test.start_target(client_node(), source_path("hot.js"))
     profile = record_running(test, target.pid)
-    check(profile, *LIBC_START, re.compile(r"^node::Start\("), "Builtins_JSEntry", JIT, process_name="node")
+    check(profile, *LIBC_START, re.compile(r"^node::Start\("), "Builtins_JSEntry", JIT, name="GeckoMain")
 
 
 def test_node_from_start(test):
-    test.need("node")
     script = "for (let i = 0, t = Date.now() + 1500; Date.now() < t; i++) [i].map(x => JSON.stringify({ x }))"
-    profile = record_command(test, "node", "-e", script)
+    profile = record_command(test, client_node(), "-e", script)
     check(profile, *LIBC_START, re.compile(r"^node::Start\("), share=0.5, name="GeckoMain")
 
 

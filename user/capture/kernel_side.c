@@ -243,6 +243,7 @@ int kernel_side_attach_timer(struct kernel_side *kernel, int fd, struct bpf_link
 
 	if (!link)
 		return -errno;
+	kernel->skel->bss->timers_since_ns = clock_now_ns();
 	*out = link;
 	return 0;
 }
