@@ -21,7 +21,7 @@
 
 #define MAX_PROGRAMS 16
 #define OVERWRITTEN_SHOWN 3
-#define MISSED_SHOWN 1000 /* one tick missed in so many is told */
+#define MISSED_SHOWN 100 /* one tick missed in so many is told */
 
 /* ---- counting ---------------------------------------------------------------------- */
 
