@@ -241,13 +241,19 @@ def test_churn(test):
     threads = {thread.tid: thread for thread in profile.threads}
     missing = [line[1] for line in lines if int(line[0]) not in threads]
     expect(not missing, f"{len(missing)} of {len(lines)} threads are not in the profile: {missing[:5]}")
+    rough = []
     for tid, name, start_ns, end_ns, cpu_ns in lines:
         thread = threads[int(tid)]
         expect_equal(thread.name, name, f"the name of thread {tid}")
         check_before(thread.register_ms, profile.time_ms(start_ns), f"registerTime of {name}")
         check_after(thread.unregister_ms, profile.time_ms(end_ns), f"unregisterTime of {name}")
-        # The first row's delta says nothing: one interval may be missing.
-        expect_near(thread.cpu_ns() / 1e6, int(cpu_ns) / 1e6, int(cpu_ns) / 1e8 + 2, f"the CPU time (ms) of {name}")
+        # The first row's delta says nothing: one interval may be missing. Where a hypervisor takes the CPU away at the end
+        # of a thread, its last sample may be ahead of the kernel's account, by a tick at most.
+        got_ms, said_ms = thread.cpu_ns() / 1e6, int(cpu_ns) / 1e6
+        expect_near(got_ms, said_ms, said_ms / 100 + 2 + TICK_MS, f"the CPU time (ms) of {name}")
+        if abs(got_ms - said_ms) > said_ms / 100 + 2:
+            rough.append(name)
+    expect(len(rough) <= 0.05 * len(lines), f"the CPU times of {len(rough)} of {len(lines)} threads are rough: {rough[:5]}")
     samples = sum(len(threads[int(line[0])].samples()) for line in lines)
     cpu_ms = sum(int(line[4]) for line in lines) / 1e6
     expected, missed = cpu_ms * RATE_HZ / 1000, profile.log()["timer_ticks_missed"]
