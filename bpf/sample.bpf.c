@@ -104,10 +104,10 @@ SEC("perf_event")
 int on_timer(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = current_task_struct();
-	struct run_state *state = current_run();
 	bool is_user = is_user_mode(ctx);
 	struct sample_scratch *buffer;
 	struct gb_sample *sample;
+	struct run_state *state;
 	__u32 key = scratch_key(SLOT_TIMER);
 
 	if (!is_target(TASK_FIELD(task, tgid)))
@@ -116,6 +116,7 @@ int on_timer(struct bpf_perf_event_data *ctx)
 	if (!buffer)
 		return 0;
 	sample = (struct gb_sample *)buffer->words;
+	state = current_run();
 	describe(sample, task, state);
 	count(GB_STAT_TICKS);
 	if (state)

@@ -92,10 +92,10 @@ struct archive {
 	bool has_end; /* it was written to its end */
 	struct section_damage damage;
 	uint64_t unknown_sections; /* of kinds that are not known */
-	uint64_t
-		bad_sections; /* sound, but what they say makes no sense, or is too much for any recording */
-	uint64_t
-		lost_blocks; /* entries that are missing between others, of unknown images, or could not be put */
+	/* sound, but what they say makes no sense, or is too much for any recording */
+	uint64_t bad_sections;
+	/* entries that are missing between others, of unknown images, or could not be put */
+	uint64_t lost_blocks;
 	struct archive_texts *texts;
 };
 

@@ -29,6 +29,7 @@ struct parser {
 
 static void parse_path(struct parser *parser);
 static void parse_type(struct parser *parser);
+static void parse_const(struct parser *parser);
 
 /* ---- characters and numbers -------------------------------------------------------------- */
 
@@ -96,7 +97,7 @@ static void parse_binder(struct parser *parser)
 
 static void parse_identifier(struct parser *parser)
 {
-	size_t length = 0;
+	size_t length;
 	char c;
 
 	eat(parser, 'u');
@@ -141,15 +142,6 @@ static void parse_const_rule(struct parser *parser)
 	while (!parser->failed && !eat(parser, '_'))
 		if (!isxdigit((unsigned char)next(parser)))
 			fail(parser);
-}
-
-static void parse_const(struct parser *parser)
-{
-	size_t begin = (size_t)(parser->at - parser->text);
-
-	parse_const_rule(parser);
-	if (!parser->failed)
-		parser->ended[begin] |= RULE_CONST;
 }
 
 static void parse_arguments(struct parser *parser)
@@ -294,6 +286,11 @@ static void parse_path(struct parser *parser)
 static void parse_type(struct parser *parser)
 {
 	parse(parser, parse_type_rule, RULE_TYPE);
+}
+
+static void parse_const(struct parser *parser)
+{
+	parse(parser, parse_const_rule, RULE_CONST);
 }
 
 /* ---- names ------------------------------------------------------------------------------- */
