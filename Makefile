@@ -40,10 +40,10 @@ LIBS := -lbpf -lelf -llzma -lzstd -lz -liberty -lcap -ljansson
 LINK := $(if $(STATIC),-static) $(LIBS) -lpthread
 
 # capture is the only room that needs libbpf; the others make libcore.a, which the unit tests link.
-ROOMS := base buffer target unwind symbol archive gecko export
+ROOMS := base elf buffer target unwind symbol recording archive format
 CORE_SRC := $(sort $(foreach room,$(ROOMS),$(wildcard user/$(room)/*.c)))
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/%.o)
-APP_SRC := $(sort $(wildcard user/capture/*.c user/cmd/*.c user/*.c))
+APP_SRC := $(sort $(wildcard user/capture/*.c user/session/*.c user/cmd/*.c user/*.c))
 APP_OBJ := $(APP_SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(filter-out $(BUILD)/user/main.o,$(APP_OBJ))
 SKEL := $(BUILD)/skel/geckobpf.skel.h
@@ -208,7 +208,7 @@ selftest: $(BPF_TEST_BIN)
 tsan:
 	$(Q)$(MAKE) --no-print-directory SAN=thread tsan-run
 .PHONY: tsan tsan-run
-tsan-run: $(addprefix $(BUILD)/tests/unit/,test_compile_pool test_compressor test_memory_threads test_packer)
+tsan-run: $(addprefix $(BUILD)/tests/unit/,test_compile_pool test_compressor test_memory_threads test_deflater)
 	$(Q)setarch -R ci/run-unit.sh $^
 
 golden: $(BIN) $(GOLDEN_BIN)
@@ -220,9 +220,7 @@ oracle: $(ORACLE_BIN)
 e2e: $(BIN) targets $(BUILD)/tests/bench/capture
 	$(Q)$(PYTHON) tests/e2e/run.py --build $(BUILD) $(E2E)
 
-# Records are applied without libbpf, so their fuzzer needs no more of capture.
-FUZZ_OBJ := $(patsubst %.c,build-fuzz/%.o,$(CORE_SRC) user/capture/records.c \
-	user/capture/expire.c user/capture/sample_frames.c)
+FUZZ_OBJ := $(patsubst %.c,build-fuzz/%.o,$(CORE_SRC))
 FUZZ_CFLAGS := $(OUR_CFLAGS) -Wno-unknown-warning-option -g -O1 -fno-sanitize-recover=all
 
 build-fuzz/%.o: %.c

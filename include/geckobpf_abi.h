@@ -2,13 +2,17 @@
 /*
  * geckobpf_abi.h - what the BPF programs and user space say to each other.
  *
- * The only header that both sides include; it needs __u8..__u64 from the includer (vmlinux.h or linux/types.h).
+ * The only header that both sides include; the BPF side has its types from vmlinux.h.
  * Every record in a ring buffer starts with struct gb_record; `size` covers the whole record, so that a reader can
  * skip a kind it does not know. Times are CLOCK_MONOTONIC nanoseconds. Pids and tids are those of the initial pid
  * namespace.
  */
 #ifndef GECKOBPF_ABI_H
 #define GECKOBPF_ABI_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
 
 #define GB_COMM_BYTES 16
 #define GB_MAX_KERNEL_FRAMES 127

@@ -11,7 +11,7 @@
 
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
-#include "capture/records.h"
+#include "recording/records.h"
 #include "target/object.h"
 #include "target/process.h"
 

@@ -11,7 +11,7 @@
  * Prints "name number" lines on stderr. Memory is the peak above what there was before: without the recording itself.
  */
 #include "archive/archive.h"
-#include "gecko/output.h"
+#include "base/output.h"
 #include "symbol/symbolizer.h"
 
 #include <inttypes.h>
@@ -55,9 +55,10 @@ int __wrap_output_write(struct output *output, const void *data, size_t size)
 /* `output` NULL: see above. */
 static int write_profile(const struct made *made, struct output *output)
 {
-	const struct profile_facts facts = made_facts(&made->config);
-	struct profile_input input = {
-		.facts = &facts, .processes = made->processes, .objects = made->objects};
+	const struct recording_facts facts = made_facts(&made->config);
+	struct profile_input input = {.recording.facts = &facts,
+				      .recording.processes = made->processes,
+				      .recording.objects = made->objects};
 	struct profile_summary summary = {0};
 	int err = symbolizer_open(&input.symbolizer, NULL);
 
@@ -121,15 +122,16 @@ static int write_to_output(void *context, const void *bytes, size_t size)
 static int write_sections(const struct made *made, struct output *output)
 {
 	const struct section_sink sink = {write_to_output, output};
-	const struct profile_facts facts = made_facts(&made->config);
-	const struct profile_input input = {
-		.facts = &facts, .processes = made->processes, .objects = made->objects};
+	const struct recording_facts facts = made_facts(&made->config);
+	const struct profile_input input = {.recording.facts = &facts,
+					    .recording.processes = made->processes,
+					    .recording.objects = made->objects};
 	struct section_writer *writer;
 	int err = section_writer_open(&writer, &sink);
 
 	if (err)
 		return err;
-	err = archive_write(writer, &input, NULL, NULL);
+	err = archive_write(writer, &input.recording, NULL, NULL);
 	section_writer_close(writer);
 	return err ? err : output_commit(output);
 }

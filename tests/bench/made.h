@@ -16,7 +16,7 @@
 
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
-#include "gecko/profile.h"
+#include "format/profile.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -256,11 +256,11 @@ static inline int made_open(struct made *made, const struct made_config *config)
 }
 
 /* What a profile or a raw capture of it says of machine and configuration. */
-static inline struct profile_facts made_facts(const struct made_config *config)
+static inline struct recording_facts made_facts(const struct made_config *config)
 {
 	static const char *const none[] = {NULL};
 
-	return (struct profile_facts){
+	return (struct recording_facts){
 		.product = "made",
 		.version = "0",
 		.physical_cpus = 64,

@@ -19,9 +19,9 @@
 #include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
 #include "capture/kernel_side.h"
-#include "gecko/output.h"
-#include "gecko/profile.h"
-#include "symbol/elf_file.h"
+#include "base/output.h"
+#include "format/profile.h"
+#include "elf/elf_file.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
 #include "target/object.h"
@@ -42,7 +42,7 @@
 #include "hold.h"
 #include "measure.h"
 #include "put60.h"
-#include "stream.h"
+#include "session/stream.h"
 
 #define DEPTH 25
 #define FUNCTIONS 16
@@ -231,7 +231,7 @@ static int write_recording(const struct recording *recording, struct symbolizer 
 			   const char *path)
 {
 	static const char *const none[] = {NULL};
-	const struct profile_facts facts = {
+	const struct recording_facts facts = {
 		.start_ns = NS_PER_SEC,
 		.end_ns = NS_PER_SEC * 60,
 		.interval_ns = 25000,
@@ -241,9 +241,9 @@ static int write_recording(const struct recording *recording, struct symbolizer 
 		.features = none,
 	};
 	const struct profile_input input = {
-		.facts = &facts,
-		.processes = recording->processes,
-		.objects = recording->objects,
+		.recording.facts = &facts,
+		.recording.processes = recording->processes,
+		.recording.objects = recording->objects,
 		.symbolizer = symbolizer,
 	};
 	struct profile_summary summary = {0};

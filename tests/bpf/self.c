@@ -17,8 +17,6 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include <linux/types.h>
-
 #include "geckobpf_abi.h"
 
 #define INNER_FRAMES 16 /* more than there are between self_check() and the system call */

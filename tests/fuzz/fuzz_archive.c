@@ -19,10 +19,10 @@
 #include "archive/archive.h"
 #include "base/fd.h"
 #include "buffer/profile_memory.h"
-#include "export/fault.h"
-#include "export/stack_json.h"
-#include "export/stack_profile.h"
-#include "gecko/output.h"
+#include "format/fault.h"
+#include "format/stack_json.h"
+#include "format/stack_profile.h"
+#include "base/output.h"
 #include "symbol/kernel_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

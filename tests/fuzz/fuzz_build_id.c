@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "target/build_id.h"
+#include "elf/build_id.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,7 +13,7 @@
 #include "buffer/entry_cache.h"
 #include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
-#include "capture/records.h"
+#include "recording/records.h"
 #include "target/object.h"
 #include "target/process.h"
 

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/fault.h"
-#include "export/folded.h"
-#include "export/hot_list.h"
-#include "export/pprof.h"
-#include "export/report.h"
-#include "export/stack_json.h"
-#include "export/stack_profile.h"
+#include "format/fault.h"
+#include "format/folded.h"
+#include "format/hot_list.h"
+#include "format/pprof.h"
+#include "format/report.h"
+#include "format/stack_json.h"
+#include "format/stack_profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,8 +10,8 @@
 #include "archive/archive.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "gecko/output.h"
-#include "gecko/profile.h"
+#include "base/output.h"
+#include "format/profile.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
 
@@ -82,7 +82,7 @@ static int write_raw(const struct profile_input *input, const char *kallsyms, st
 	int err = section_writer_open(&writer, &sink);
 
 	if (!err)
-		err = archive_write(writer, input, kallsyms, NULL);
+		err = archive_write(writer, &input->recording, kallsyms, NULL);
 	section_writer_close(writer);
 	return err;
 }
@@ -92,12 +92,12 @@ static int write_profile(const struct golden *golden, struct output *output)
 	static const char *const threads[] = {"*", NULL}, *const features[] = {"stackwalk", "cpu",
 									       NULL};
 	const struct records_counts *counts = records_counts(golden->replay.records);
-	const struct profile_fact log[] = {
+	const struct recording_fact log[] = {
 		{.name = "samples_recorded", .value = counts->samples},
 		{.name = "records_bad", .value = counts->bad_records},
 		{.name = "live_processes", .value = counts->live_processes},
 	};
-	const struct profile_facts facts = {
+	const struct recording_facts facts = {
 		.product = "golden",
 		.version = "0",
 		.oscpu = "Linux",
@@ -113,9 +113,9 @@ static int write_profile(const struct golden *golden, struct output *output)
 		.log = log,
 		.log_count = sizeof(log) / sizeof(log[0]),
 	};
-	const struct profile_input input = {.facts = &facts,
-					    .processes = golden->replay.processes,
-					    .objects = golden->replay.objects,
+	const struct profile_input input = {.recording.facts = &facts,
+					    .recording.processes = golden->replay.processes,
+					    .recording.objects = golden->replay.objects,
 					    .symbolizer = golden->symbolizer,
 					    .kernel = golden->kernel};
 	struct profile_summary summary = {0};

@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <linux/types.h>
-
 #include "geckobpf_abi.h"
 
 struct oracle;

@@ -18,12 +18,12 @@ static char kallsyms_path[] = "/tmp/test_profile.XXXXXX";
 
 static const char *const asked_threads[] = {"pid:42", NULL};
 static const char *const features[] = {"cpu", "stackwalk", NULL};
-static const struct profile_fact facts_log[] = {
+static const struct recording_fact facts_log[] = {
 	{.name = "lost"},
 	{.name = "samples", .value = UINT64_MAX},
 	{.name = "event", .value = 1, .text = "cpu-\"clock\""},
 };
-static const struct profile_facts facts = {
+static const struct recording_facts facts = {
 	.product = "my\"app",
 	.version = "0.1.0",
 	.oscpu = "Linux 6.1 " ARCH,
@@ -242,7 +242,8 @@ static int write_profile(const struct profile_input *input, struct profile_summa
 /* The whole document, the caller's to free. `is_named`: with symbols. */
 static char *document(bool is_named, struct profile_summary *summary)
 {
-	struct profile_input input = {.facts = &facts, .processes = processes, .kernel = kernel};
+	struct profile_input input = {
+		.recording.facts = &facts, .recording.processes = processes, .kernel = kernel};
 	char *text;
 
 	if (is_named)

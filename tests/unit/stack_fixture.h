@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "export/stack_profile.h"
+#include "format/stack_profile.h"
 
 #define FIXTURE_SAMPLES 21
 #define FIXTURE_CPU_NS 21500400

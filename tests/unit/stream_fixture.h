@@ -32,7 +32,7 @@ static struct {
 	struct objects *objects;
 	struct profile_memory *memory;
 	struct process *process; /* of TGID */
-	struct profile_facts facts;
+	struct recording_facts facts;
 	struct section_writer *sections;
 	struct archive_writer writer;
 	uint64_t now_ns;
@@ -54,10 +54,10 @@ static inline int open_recording(void)
 
 	memset(&made, 0, sizeof(made));
 	made.now_ns = 100 * NS_PER_SEC;
-	made.facts = (struct profile_facts){.product = "demo",
-					    .start_ns = made.now_ns,
-					    .end_ns = made.now_ns,
-					    .interval_ns = PERIOD_NS};
+	made.facts = (struct recording_facts){.product = "demo",
+					      .start_ns = made.now_ns,
+					      .end_ns = made.now_ns,
+					      .interval_ns = PERIOD_NS};
 	made.fd = memfd_create("stream", MFD_CLOEXEC);
 	err = processes_open(&made.processes);
 	if (!err)

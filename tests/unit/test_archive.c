@@ -34,17 +34,17 @@ static struct {
 	struct objects *objects;
 	struct profile_memory *memory;
 	struct process *process;
-	struct profile_facts facts;
+	struct recording_facts facts;
 } made;
 
 static const char *const threads_asked[] = {"pid:42", NULL}, *const features[] = {"cpu", NULL};
 static const struct time_range pauses[] = {{7000000, 8000000}, {9000000, 0}};
-static const struct profile_fact facts_logged[] = {{.name = "lost", .value = 3},
-						   {.name = "event", .text = "cpu-clock"}};
+static const struct recording_fact facts_logged[] = {{.name = "lost", .value = 3},
+						     {.name = "event", .text = "cpu-clock"}};
 
 static void make_facts(void)
 {
-	made.facts = (struct profile_facts){
+	made.facts = (struct recording_facts){
 		.product = "demo",
 		.version = "0",
 		.logical_cpus = 2,
@@ -172,13 +172,13 @@ static int write_fd(void *context, const void *bytes, size_t size)
 static int write_recording(int *fd)
 {
 	const struct section_sink sink = {write_fd, fd};
-	const struct profile_input input = {
+	const struct recording recording = {
 		.facts = &made.facts, .processes = made.processes, .objects = made.objects};
 	struct section_writer *writer = NULL;
 	int err = section_writer_open(&writer, &sink);
 
 	if (!err)
-		err = archive_write(writer, &input, NULL, NULL);
+		err = archive_write(writer, &recording, NULL, NULL);
 	section_writer_close(writer);
 	return err;
 }
@@ -223,7 +223,7 @@ static uint64_t count_samples(const struct archive *archive)
 
 /* ---- tests --------------------------------------------------------------------------------- */
 
-static void assert_facts(const struct profile_facts *got)
+static void assert_facts(const struct recording_facts *got)
 {
 	assert_string_equal(got->product, "demo");
 	assert_null(got->oscpu);

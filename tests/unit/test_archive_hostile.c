@@ -58,10 +58,10 @@ static void end_section(enum archive_kind kind)
 static int setup(void **state)
 {
 	const struct section_sink sink = {write_fd, NULL};
-	const struct profile_facts facts = {.product = "demo",
-					    .start_ns = START_NS,
-					    .end_ns = START_NS,
-					    .interval_ns = NS_PER_MS};
+	const struct recording_facts facts = {.product = "demo",
+					      .start_ns = START_NS,
+					      .end_ns = START_NS,
+					      .interval_ns = NS_PER_MS};
 	struct archive_writer writer = {0};
 
 	memset(&file, 0, sizeof(file));

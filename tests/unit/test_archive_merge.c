@@ -35,7 +35,7 @@ static int open_recording(struct archive *archive, uint64_t start_ns, uint64_t e
 
 	*archive = (struct archive){.kallsyms_fd = -1};
 	archive->facts =
-		(struct profile_facts){.start_ns = start_ns, .end_ns = end_ns, .interval_ns = MS};
+		(struct recording_facts){.start_ns = start_ns, .end_ns = end_ns, .interval_ns = MS};
 	err = processes_open(&archive->processes);
 	if (!err)
 		err = objects_open(&archive->objects, 0);

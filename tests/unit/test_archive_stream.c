@@ -42,7 +42,7 @@ static void test_in_parts(void **state)
 
 static void test_without_end(void **state)
 {
-	static const struct profile_fact fact = {.name = "lost", .value = 3};
+	static const struct recording_fact fact = {.name = "lost", .value = 3};
 	struct archive archive;
 	struct seen seen;
 

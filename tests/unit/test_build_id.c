@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "target/build_id.h"
+#include "elf/build_id.h"
 
 #include "alloc.h"
 

@@ -68,13 +68,13 @@ static void write_file(const struct archive *archive, const char *name)
 {
 	int fd = open(path_of(name), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
 	const struct section_sink sink = {write_fd, &fd};
-	const struct profile_input input = {.facts = &archive->facts,
+	const struct recording recording = {.facts = &archive->facts,
 					    .processes = archive->processes,
 					    .objects = archive->objects};
 	struct section_writer *writer;
 
 	assert_int_equal(section_writer_open(&writer, &sink), 0);
-	assert_int_equal(archive_write(writer, &input, NULL, NULL), 0);
+	assert_int_equal(archive_write(writer, &recording, NULL, NULL), 0);
 	section_writer_close(writer);
 	close(fd);
 }
@@ -84,7 +84,7 @@ static void make_file(const struct wish *wish)
 	const struct profile_memory_config config = {.max_bytes = 1 << 20};
 	struct archive archive = {.kallsyms_fd = -1};
 
-	archive.facts = (struct profile_facts){
+	archive.facts = (struct recording_facts){
 		.product = wish->name,
 		.boot_id = wish->boot_id,
 		.began_ns = wish->start_ns,

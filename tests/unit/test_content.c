@@ -17,9 +17,9 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "export/content.h"
-#include "export/fault.h"
-#include "export/out_file.h"
+#include "format/content.h"
+#include "format/fault.h"
+#include "format/out_file.h"
 
 #define TEXT_BYTES 300000 /* more than the first piece of room */
 #define MAX_BYTES (1 << 20)

@@ -16,7 +16,7 @@
 
 #include "alloc.h"
 #include "elf_fixture.h"
-#include "symbol/elf_file.h"
+#include "elf/elf_file.h"
 #include "symbol/symbolizer.h"
 
 static char build_id_path[64]; /* "ab/cdef....debug" of lib.so */

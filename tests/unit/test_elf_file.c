@@ -20,9 +20,9 @@
 
 #include "alloc.h"
 #include "elf_fixture.h"
-#include "symbol/elf_file.h"
-#include "symbol/elf_layout.h"
-#include "symbol/xz.h"
+#include "elf/elf_file.h"
+#include "elf/elf_layout.h"
+#include "elf/xz.h"
 
 static const uint8_t build_id[20] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
 				     11, 12, 13, 14, 15, 16, 17, 18, 19, 20};

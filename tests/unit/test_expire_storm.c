@@ -19,8 +19,8 @@
 
 #include "alloc.h"
 #include "base/fd.h"
-#include "gecko/output.h"
-#include "gecko/profile.h"
+#include "base/output.h"
+#include "format/profile.h"
 #include "records_fixture.h"
 
 #define MAX_LIVE 40
@@ -456,17 +456,18 @@ static char *document(void)
 {
 	static const char *const threads[] = {"*", NULL}, *const features[] = {NULL};
 	char path[] = "/tmp/test_expire_storm.XXXXXX.json", *text;
-	const struct profile_facts facts = {.product = "storm",
-					    .version = "0",
-					    .oscpu = "Linux",
-					    .start_ns = horizon_now() + 1,
-					    .is_cut = true,
-					    .end_ns = machine.now,
-					    .interval_ns = MS,
-					    .threads = threads,
-					    .features = features};
-	const struct profile_input input = {
-		.facts = &facts, .processes = world.processes, .objects = world.objects};
+	const struct recording_facts facts = {.product = "storm",
+					      .version = "0",
+					      .oscpu = "Linux",
+					      .start_ns = horizon_now() + 1,
+					      .is_cut = true,
+					      .end_ns = machine.now,
+					      .interval_ns = MS,
+					      .threads = threads,
+					      .features = features};
+	const struct profile_input input = {.recording.facts = &facts,
+					    .recording.processes = world.processes,
+					    .recording.objects = world.objects};
 	struct profile_summary summary = {0};
 	struct output *output;
 	int fd = mkstemps(path, 5);

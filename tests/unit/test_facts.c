@@ -12,7 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "facts.h"
+#include "session/facts.h"
 
 #include "alloc.h"
 

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "export/folded.h"
-#include "export/hot_list.h"
-#include "export/report.h"
+#include "format/folded.h"
+#include "format/hot_list.h"
+#include "format/report.h"
 #include "stack_fixture.h"
 
 static const struct hot_scope everything = {STACK_NONE, STACK_NONE};

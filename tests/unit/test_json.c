@@ -11,9 +11,9 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "gecko/json.h"
-#include "gecko/packer.h"
-#include "gecko/number.h"
+#include "format/json.h"
+#include "base/deflater.h"
+#include "base/number.h"
 
 #include "alloc.h"
 

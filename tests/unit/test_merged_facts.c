@@ -28,9 +28,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct profile_facts make(uint64_t start_ns, uint64_t end_ns)
+static struct recording_facts make(uint64_t start_ns, uint64_t end_ns)
 {
-	return (struct profile_facts){
+	return (struct recording_facts){
 		.start_ns = start_ns,
 		.end_ns = end_ns,
 		.start_real_ns = 5000 + start_ns,
@@ -40,20 +40,20 @@ static struct profile_facts make(uint64_t start_ns, uint64_t end_ns)
 	};
 }
 
-static void add(const struct profile_facts *facts, const char *name)
+static void add(const struct recording_facts *facts, const char *name)
 {
 	assert_int_equal(merged_facts_add(merged, facts, name, 0), 0);
 }
 
-static const struct profile_facts *get(void)
+static const struct recording_facts *get(void)
 {
-	const struct profile_facts *facts;
+	const struct recording_facts *facts;
 
 	assert_int_equal(merged_facts_get(merged, &facts), 0);
 	return facts;
 }
 
-static void assert_pauses(const struct profile_facts *facts, size_t count,
+static void assert_pauses(const struct recording_facts *facts, size_t count,
 			  const struct time_range *pauses)
 {
 	size_t i;
@@ -69,10 +69,10 @@ static void assert_pauses(const struct profile_facts *facts, size_t count,
 static void test_one(void **state)
 {
 	static const struct time_range pauses[] = {{120, 130}, {150, 0}};
-	const struct profile_fact log[] = {{.name = "lost", .value = 3},
-					   {.name = "x", .text = "y"}};
+	const struct recording_fact log[] = {{.name = "lost", .value = 3},
+					     {.name = "x", .text = "y"}};
 	static const char *const threads[] = {"pid:42", NULL};
-	struct profile_facts facts = make(100, 200);
+	struct recording_facts facts = make(100, 200);
 
 	facts.product = "hot";
 	facts.pauses = pauses;
@@ -94,7 +94,7 @@ static void test_one(void **state)
 
 static void test_times(void **state)
 {
-	struct profile_facts a = make(100, 200), b = make(150, 300), c = make(160, 250);
+	struct recording_facts a = make(100, 200), b = make(150, 300), c = make(160, 250);
 
 	a.until_ns = 200;
 	b.until_ns = 290;
@@ -118,7 +118,7 @@ static void test_pauses(void **state)
 {
 	static const struct time_range of_a[] = {{90, 95}, {120, 140}, {190, 0}};
 	static const struct time_range of_b[] = {{130, 150}, {155, 160}, {158, 170}};
-	struct profile_facts a = make(100, 200), b = make(110, 180), c = make(250, 300);
+	struct recording_facts a = make(100, 200), b = make(110, 180), c = make(250, 300);
 
 	a.pauses = of_a;
 	a.pause_count = 3;
@@ -134,7 +134,7 @@ static void test_pauses(void **state)
 static void test_moved(void **state)
 {
 	static const struct time_range pauses[] = {{1010, 1020}};
-	struct profile_facts a = make(100, 200), b = make(1000, 1050);
+	struct recording_facts a = make(100, 200), b = make(1000, 1050);
 
 	b.pauses = pauses;
 	b.pause_count = 1;
@@ -147,9 +147,9 @@ static void test_moved(void **state)
 	assert_int_equal(get()->parts[1].facts->start_ns, 1000);
 }
 
-static const struct profile_fact *find(const char *name)
+static const struct recording_fact *find(const char *name)
 {
-	const struct profile_facts *facts = get();
+	const struct recording_facts *facts = get();
 	size_t i;
 
 	for (i = 0; i < facts->log_count; i++)
@@ -161,18 +161,18 @@ static const struct profile_fact *find(const char *name)
 /* The capture at 200 counts what the one at 150 has counted: only other recordings are added. */
 static void test_counters(void **state)
 {
-	const struct profile_fact first[] = {{.name = "lost", .value = 3},
-					     {.name = "old", .value = 9}};
-	const struct profile_fact second[] = {{.name = "lost", .value = 5},
-					      {.name = "sampling_rate_hz", .value = 100},
-					      {.name = "period_ns", .value = 10},
-					      {.name = "event", .text = "cpu-clock"},
-					      {.name = "kernel", .text = "6.1"}};
-	const struct profile_fact other[] = {
+	const struct recording_fact first[] = {{.name = "lost", .value = 3},
+					       {.name = "old", .value = 9}};
+	const struct recording_fact second[] = {{.name = "lost", .value = 5},
+						{.name = "sampling_rate_hz", .value = 100},
+						{.name = "period_ns", .value = 10},
+						{.name = "event", .text = "cpu-clock"},
+						{.name = "kernel", .text = "6.1"}};
+	const struct recording_fact other[] = {
 		{.name = "lost", .value = 7},       {.name = "sampling_rate_hz", .value = 100},
 		{.name = "period_ns", .value = 20}, {.name = "event", .text = "cpu-clock"},
 		{.name = "kernel", .text = "6.2"},  {.name = "more", .value = 1}};
-	struct profile_facts a = make(100, 150), b = make(100, 200), c = make(300, 400);
+	struct recording_facts a = make(100, 150), b = make(100, 200), c = make(300, 400);
 
 	a.log = first;
 	a.log_count = 2;
@@ -200,7 +200,7 @@ static void test_texts(void **state)
 {
 	static const char *const of_a[] = {"pid:1", "pid:2", NULL}, *const of_b[] = {"pid:2", "*",
 										     NULL};
-	struct profile_facts a = make(100, 200), b = make(300, 400), c = make(500, 600);
+	struct recording_facts a = make(100, 200), b = make(300, 400), c = make(500, 600);
 
 	a.product = "hot";
 	b.product = "cold";
@@ -237,7 +237,7 @@ static void test_texts(void **state)
 static void test_long_titles(void **state)
 {
 	char names[12][64];
-	struct profile_facts facts = make(100, 200);
+	struct recording_facts facts = make(100, 200);
 	size_t i;
 
 	for (i = 0; i < 12; i++) {
@@ -252,7 +252,7 @@ static void test_long_titles(void **state)
 
 static void test_same_clock(void **state)
 {
-	struct profile_facts a = make(100, 200), b = make(300, 400);
+	struct recording_facts a = make(100, 200), b = make(300, 400);
 
 	assert_true(merged_facts_same_clock(&a, &b));
 	b.boot_id = "other";
@@ -269,10 +269,10 @@ static int attempt(void *context)
 {
 	static const struct time_range pauses[] = {{120, 130}};
 	static const char *const list[] = {"a", "b", NULL};
-	const struct profile_fact log[] = {{.name = "lost", .value = 3},
-					   {.name = "x", .text = "y"}};
-	struct profile_facts facts = make(100, 200);
-	const struct profile_facts *got;
+	const struct recording_fact log[] = {{.name = "lost", .value = 3},
+					     {.name = "x", .text = "y"}};
+	struct recording_facts facts = make(100, 200);
+	const struct recording_facts *got;
 	struct merged_facts *some = NULL;
 	int err = merged_facts_open(&some);
 

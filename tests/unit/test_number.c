@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "gecko/number.h"
+#include "base/number.h"
 
 struct time_text {
 	int64_t ns;

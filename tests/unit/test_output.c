@@ -18,7 +18,7 @@
 #include <zstd.h>
 
 #include "base/fd.h"
-#include "gecko/output.h"
+#include "base/output.h"
 
 #include "alloc.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "phase.h"
+#include "session/phase.h"
 
 #define NO (-1)
 

@@ -13,9 +13,9 @@
 
 #include "alloc.h"
 #include "base/leb128.h"
-#include "export/content.h"
-#include "export/pprof.h"
-#include "export/proto.h"
+#include "format/content.h"
+#include "format/pprof.h"
+#include "format/proto.h"
 #include "base/pack.h"
 #include "stack_fixture.h"
 

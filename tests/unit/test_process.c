@@ -10,8 +10,6 @@
 
 #include <cmocka.h>
 #include <errno.h>
-#include <linux/types.h>
-
 #include "geckobpf_abi.h"
 #include "target/process.h"
 

@@ -22,8 +22,8 @@
 #include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
 #include "geckobpf_abi.h"
-#include "gecko/output.h"
-#include "gecko/profile.h"
+#include "base/output.h"
+#include "format/profile.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
 #include "target/object.h"
@@ -259,13 +259,13 @@ static void no_samples(void **state)
 {
 	const struct gb_task task = {.tgid = 5, .tid = 5};
 	struct processes *empty;
-	struct profile_input input = {.facts = &facts};
+	struct profile_input input = {.recording.facts = &facts};
 	struct profile_summary summary = {.top_count = 5};
 	struct thread *thread;
 	char *text;
 
 	assert_int_equal(processes_open(&empty), 0);
-	input.processes = empty;
+	input.recording.processes = empty;
 	assert_int_equal(write_profile(&input, &summary), 0);
 	assert_int_equal(summary.processes, 0);
 	profile_summary_clear(&summary);
@@ -290,14 +290,14 @@ static void unknown_thread(void **state)
 {
 	const struct gb_task task = {.tgid = 5, .tid = 5};
 	const struct sample_entry entry = {.thread = 3, .time_ns = START};
-	struct profile_facts cut = facts;
-	struct profile_input input = {.facts = &cut};
+	struct recording_facts cut = facts;
+	struct profile_input input = {.recording.facts = &cut};
 	struct profile_summary summary = {.top_count = 5}, none = {0};
 	struct thread *thread;
 	char *text;
 
-	assert_int_equal(processes_open(&input.processes), 0);
-	assert_int_equal(processes_thread(input.processes, &task, &thread), 0);
+	assert_int_equal(processes_open(&input.recording.processes), 0);
+	assert_int_equal(processes_thread(input.recording.processes, &task, &thread), 0);
 	assert_int_equal(open_buffer(thread->process), 0);
 	assert_int_equal(profile_buffer_put_sample(thread->process->buffer, &entry), 0);
 	/* Before the beginning: its thread may have been forgotten. */
@@ -311,7 +311,7 @@ static void unknown_thread(void **state)
 	assert_int_equal(write_profile(&input, &none), 0);
 	assert_int_equal(none.damaged, 1);
 	profile_summary_clear(&none);
-	input.facts = &facts;
+	input.recording.facts = &facts;
 	assert_int_equal(write_profile(&input, &summary), 0);
 	assert_int_equal(summary.damaged, 1);
 	assert_int_equal(summary.samples, 0);
@@ -323,7 +323,7 @@ static void unknown_thread(void **state)
 	assert_contains(text, "\"samples_lost_damaged\":1,\"rows_out_of_order\"");
 	free(text);
 	profile_buffer_close(thread->process->buffer);
-	processes_close(input.processes);
+	processes_close(input.recording.processes);
 }
 
 /* Which files gave no names, and why; the one that most samples went through comes first. */
@@ -367,13 +367,15 @@ static void unnamed_files(void **state)
 /* A recording of another clock beside it: it begins 500 ms later, though its clock says 100 ms. */
 static void another_clock(void **state)
 {
-	static const struct profile_part parts[] = {{"a", &facts}, {"b", &facts}};
+	static const struct recording_part parts[] = {{"a", &facts}, {"b", &facts}};
 	const struct gb_task task = {.tgid = 4242, .tid = 4242};
 	const struct sample_entry entry = {.time_ns = 130 * MS, .cpu_ns = MS};
-	struct profile_facts other = facts, whole = facts;
-	struct profile_input second = {.facts = &other};
-	struct profile_input input = {
-		.facts = &facts, .processes = processes, .whole = &whole, .next = &second};
+	struct recording_facts other = facts, whole = facts;
+	struct profile_input second = {.recording.facts = &other};
+	struct profile_input input = {.recording.facts = &facts,
+				      .recording.processes = processes,
+				      .whole = &whole,
+				      .next = &second};
 	struct profile_summary summary = {0};
 	struct thread *thread;
 	char *text;
@@ -385,8 +387,8 @@ static void another_clock(void **state)
 	whole.product = "both";
 	whole.parts = parts;
 	whole.part_count = 2;
-	assert_int_equal(processes_open(&second.processes), 0);
-	assert_int_equal(processes_thread(second.processes, &task, &thread), 0);
+	assert_int_equal(processes_open(&second.recording.processes), 0);
+	assert_int_equal(processes_thread(second.recording.processes, &task, &thread), 0);
 	thread->process->life = 7;
 	thread->process->died_ns = 150 * MS;
 	assert_int_equal(open_buffer(thread->process), 0);
@@ -404,7 +406,7 @@ static void another_clock(void **state)
 	unlink(PATH);
 	profile_summary_clear(&summary);
 	profile_buffer_close(thread->process->buffer);
-	processes_close(second.processes);
+	processes_close(second.recording.processes);
 }
 
 static bool is_cancelled(void *context)
@@ -415,7 +417,7 @@ static bool is_cancelled(void *context)
 static void cancelled(void **state)
 {
 	const struct output_options options = {is_cancelled, NULL, -1, -1};
-	struct profile_input input = {.facts = &facts, .processes = processes};
+	struct profile_input input = {.recording.facts = &facts, .recording.processes = processes};
 	struct profile_summary summary = {0};
 	struct output *output;
 	int err;
@@ -431,7 +433,8 @@ static void cancelled(void **state)
 
 static int attempt(void *context)
 {
-	struct profile_input input = {.facts = &facts, .processes = processes, .kernel = kernel};
+	struct profile_input input = {
+		.recording.facts = &facts, .recording.processes = processes, .kernel = kernel};
 	struct profile_summary summary = {.top_count = 3};
 	int err = 0;
 

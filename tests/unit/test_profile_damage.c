@@ -21,6 +21,7 @@
 #include "buffer/entry_cache.h"
 #include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
+#include "geckobpf_abi.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -467,15 +468,15 @@ static int write_to_file(void *context, const void *bytes, size_t size)
 static uint64_t logged_damage(struct scene *scene)
 {
 	static const char *const none[] = {NULL};
-	static const struct profile_fact other = {.name = "other", .value = 1};
-	const struct profile_facts facts = {.end_ns = MS,
-					    .interval_ns = MS,
-					    .threads = none,
-					    .features = none,
-					    .log = &other,
-					    .log_count = 1};
+	static const struct recording_fact other = {.name = "other", .value = 1};
+	const struct recording_facts facts = {.end_ns = MS,
+					      .interval_ns = MS,
+					      .threads = none,
+					      .features = none,
+					      .log = &other,
+					      .log_count = 1};
 	const struct gb_task task = {.tgid = 42, .tid = 42};
-	struct profile_input input = {.facts = &facts};
+	struct recording recording = {.facts = &facts};
 	int fd = memfd_create("capture", MFD_CLOEXEC);
 	const struct section_sink sink = {write_to_file, &fd};
 	struct section_writer *writer;
@@ -483,15 +484,15 @@ static uint64_t logged_damage(struct scene *scene)
 	struct thread *thread;
 	uint64_t value = UINT64_MAX;
 
-	assert_int_equal(processes_open(&input.processes), 0);
-	assert_int_equal(objects_open(&input.objects, 0), 0);
-	assert_int_equal(processes_thread(input.processes, &task, &thread), 0);
+	assert_int_equal(processes_open(&recording.processes), 0);
+	assert_int_equal(objects_open(&recording.objects, 0), 0);
+	assert_int_equal(processes_thread(recording.processes, &task, &thread), 0);
 	thread->process->buffer = scene->buffer;
 	assert_int_equal(section_writer_open(&writer, &sink), 0);
-	assert_int_equal(archive_write(writer, &input, NULL, NULL), 0);
+	assert_int_equal(archive_write(writer, &recording, NULL, NULL), 0);
 	section_writer_close(writer);
-	processes_close(input.processes);
-	objects_close(input.objects);
+	processes_close(recording.processes);
+	objects_close(recording.objects);
 	assert_int_equal(archive_read(&archive, fd, NULL), 0);
 	assert_string_equal(archive.facts.log[0].name, "other");
 	if (archive.facts.log_count == 2) {

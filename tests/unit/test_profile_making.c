@@ -19,8 +19,8 @@
 #include "buffer/entry_cache.h"
 #include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
-#include "gecko/output.h"
-#include "gecko/profile.h"
+#include "base/output.h"
+#include "format/profile.h"
 #include "target/process.h"
 
 #include "alloc.h"
@@ -84,7 +84,7 @@ static int teardown(void **state)
 static int write_profile(struct progress *progress, struct stages *stages)
 {
 	static const char *const none[] = {NULL};
-	const struct profile_facts facts = {
+	const struct recording_facts facts = {
 		.end_ns = NS_PER_SEC,
 		.interval_ns = NS_PER_MS,
 		.threads = none,
@@ -92,8 +92,8 @@ static int write_profile(struct progress *progress, struct stages *stages)
 		.writer_pid = 4711,
 	};
 	const struct profile_input input = {
-		.facts = &facts,
-		.processes = processes,
+		.recording.facts = &facts,
+		.recording.processes = processes,
 		.progress = progress,
 		.stages = stages,
 	};

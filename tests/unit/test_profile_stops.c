@@ -19,8 +19,8 @@
 #include "buffer/entry_cache.h"
 #include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
-#include "gecko/output.h"
-#include "gecko/profile.h"
+#include "base/output.h"
+#include "format/profile.h"
 #include "target/process.h"
 
 #include "alloc.h"
@@ -122,9 +122,10 @@ static bool fails(void *context)
 static int write_profile(struct failure *failure)
 {
 	static const char *const none[] = {NULL};
-	const struct profile_facts facts = {
+	const struct recording_facts facts = {
 		.end_ns = SAMPLES * MS, .interval_ns = MS, .threads = none, .features = none};
-	const struct profile_input input = {.facts = &facts, .processes = processes};
+	const struct profile_input input = {.recording.facts = &facts,
+					    .recording.processes = processes};
 	const struct output_options options = {fails, failure, -1, -1};
 	struct profile_summary summary = {0};
 	struct output *output;

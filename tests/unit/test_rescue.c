@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "rescue.h"
+#include "session/rescue.h"
 
 #define MAX_TRIES 8
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "gecko/json.h"
-#include "gecko/spool.h"
+#include "format/json.h"
+#include "format/spool.h"
 
 #include "alloc.h"
 

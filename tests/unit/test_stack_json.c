@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "export/fault.h"
-#include "export/stack_json.h"
-#include "export/stack_profile.h"
+#include "format/fault.h"
+#include "format/stack_json.h"
+#include "format/stack_profile.h"
 
 #define META                                                                                       \
 	"\"meta\":{\"version\":36,\"startTime\":1000.5,\"interval\":0.5,"                          \

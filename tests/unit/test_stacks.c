@@ -12,9 +12,9 @@
 #include <linux/types.h>
 
 #include "buffer/profile_buffer.h"
-#include "gecko/id_map.h"
-#include "gecko/libs.h"
-#include "gecko/stacks.h"
+#include "format/id_map.h"
+#include "format/libs.h"
+#include "format/stacks.h"
 #include "geckobpf_abi.h"
 #include "target/object.h"
 #include "target/process.h"

@@ -17,9 +17,9 @@
 
 #include "alloc.h"
 #include "elf_fixture.h"
-#include "symbol/elf_file.h"
-#include "symbol/elf_layout.h"
-#include "symbol/symbol_search.h"
+#include "elf/elf_file.h"
+#include "elf/elf_layout.h"
+#include "elf/symbol_search.h"
 #include "symbol/symbolizer.h"
 
 #define WAS_AT "/nonexistent/bin/lib.so"

@@ -15,7 +15,7 @@
 #include <elf.h>
 
 #include "alloc.h"
-#include "symbol/elf_file.h"
+#include "elf/elf_file.h"
 #include "symbol/symbol_table.h"
 
 enum { NULL_SECTION, TEXT, DATA, SYMBOLS, STRINGS, SECTIONS };

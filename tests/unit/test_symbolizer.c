@@ -20,7 +20,7 @@
 
 #include "alloc.h"
 #include "elf_fixture.h"
-#include "symbol/elf_file.h"
+#include "elf/elf_file.h"
 #include "symbol/symbolizer.h"
 
 static __attribute__((noinline)) int local_function(int x)

@@ -19,8 +19,8 @@
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "geckobpf_abi.h"
-#include "gecko/output.h"
-#include "gecko/profile.h"
+#include "base/output.h"
+#include "format/profile.h"
 #include "target/process.h"
 
 #define PATH "/tmp/test_times.json"
@@ -121,7 +121,7 @@ static void put_samples(uint64_t start_ns)
 static char *make_profile(uint64_t start_ns)
 {
 	static const char *const none[] = {NULL};
-	const struct profile_facts facts = {
+	const struct recording_facts facts = {
 		.start_real_ns = 1767225600123456789,
 		.start_ns = start_ns,
 		.end_ns = start_ns + offsets_ns[OFFSETS - 1],
@@ -129,7 +129,8 @@ static char *make_profile(uint64_t start_ns)
 		.threads = none,
 		.features = none,
 	};
-	const struct profile_input input = {.facts = &facts, .processes = processes};
+	const struct profile_input input = {.recording.facts = &facts,
+					    .recording.processes = processes};
 	struct profile_summary summary = {0};
 	struct output *output;
 	char *text;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "gecko/unique.h"
+#include "format/unique.h"
 
 #include "alloc.h"
 

@@ -3,7 +3,7 @@
  * archive.h - a raw capture: what a recording holds, as sections of a file (section.h), before anything is looked up.
  *
  *   section    content; numbers are ULEB128, texts as in base/pack.h
- *   HEAD       what the profile says of machine and configuration (struct profile_facts); then boot id | when the recording began
+ *   HEAD       what the profile says of machine and configuration (struct recording_facts); then boot id | when the recording began
  *   KERNEL     a part of the kernel's symbols, the text of /proc/kallsyms; may be many, may be none, may be before HEAD
  *   FILE       mapped files, each: serial | kind | device | inode | build id | path
  *   PROCESS    program images, each: its key | what is known of it | threads | mappings; what a later one says is added
@@ -30,7 +30,7 @@
 
 #include "archive/section.h"
 #include "base/pack.h"
-#include "gecko/profile.h"
+#include "recording/recording.h"
 
 struct object;
 struct process;
@@ -60,7 +60,7 @@ struct archive_writer {
 
 /* Each returns 0, -ENOMEM, or the section writer's error. HEAD, KERNEL and END go into the file at once, the others when something
  * of another kind comes, or enough of them, or archive_flush(). */
-int archive_write_head(struct archive_writer *writer, const struct profile_facts *facts);
+int archive_write_head(struct archive_writer *writer, const struct recording_facts *facts);
 /* From the file at `path`; one that cannot be read is none: then kernel frames stay addresses. Holds no more than a part in memory. */
 int archive_write_kernel(struct archive_writer *writer, const char *path);
 int archive_write_file(struct archive_writer *writer, const struct object *object);
@@ -70,21 +70,21 @@ int archive_write_process(struct archive_writer *writer, struct process *process
 int archive_write_blocks(struct archive_writer *writer, const struct process *process,
 			 struct process_told *told);
 /* `is_last`: nothing follows. */
-int archive_write_end(struct archive_writer *writer, const struct profile_facts *facts,
+int archive_write_end(struct archive_writer *writer, const struct recording_facts *facts,
 		      bool is_last);
 int archive_flush(struct archive_writer *writer);
 /* Frees what it holds; what was not flushed is not written. */
 void archive_writer_clear(struct archive_writer *writer);
 
 /* All of it. `kallsyms`: for archive_write_kernel(); NULL: none. `progress`: a piece of one unit; may be NULL. */
-int archive_write(struct section_writer *sections, const struct profile_input *input,
+int archive_write(struct section_writer *sections, const struct recording *recording,
 		  const char *kallsyms, struct progress *progress);
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
 /* A recording that was read. All is owned; archive_close() frees it. */
 struct archive {
-	struct profile_facts facts; /* strings in `texts` */
+	struct recording_facts facts; /* strings in `texts` */
 	struct processes *processes;
 	struct objects *objects;
 	struct profile_memory *memory;

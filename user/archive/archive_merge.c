@@ -98,7 +98,7 @@ static uint64_t known_since(const struct merge *merge, uint64_t born_ns)
 static void fill_thread(const struct merged_process *process, struct thread *thread,
 			const struct thread *from)
 {
-	const struct profile_facts *facts = &process->merge->from->facts;
+	const struct recording_facts *facts = &process->merge->from->facts;
 
 	thread->born_ns = known_since(process->merge, from->born_ns);
 	thread->cpu_first_ns = from->cpu_first_ns;
@@ -330,7 +330,7 @@ static int collect_frames(struct copying *copying, uint32_t leaf, struct sample_
 }
 
 /* What comes before the beginning of a recording that was cut may name another thread than its own. */
-static bool is_in_recording(const struct profile_facts *facts, const struct sample_view *sample)
+static bool is_in_recording(const struct recording_facts *facts, const struct sample_view *sample)
 {
 	if (facts->is_cut && sample->time_ns < facts->start_ns)
 		return false;

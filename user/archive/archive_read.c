@@ -91,7 +91,7 @@ static void read_list(struct archive *archive, struct unpacker *in, const char *
 
 static void read_head(struct archive *archive, struct unpacker *in)
 {
-	struct profile_facts *facts = &archive->facts;
+	struct recording_facts *facts = &archive->facts;
 
 	facts->product = keep_text(archive, in);
 	facts->version = keep_text(archive, in);

@@ -13,7 +13,7 @@
 
 struct archive;
 struct object;
-struct profile_fact;
+struct recording_fact;
 struct thread;
 struct time_range;
 
@@ -40,7 +40,7 @@ struct archive_texts {
 	size_t count, capacity;
 	const char **threads, **features;
 	struct time_range *pauses;
-	struct profile_fact *log;
+	struct recording_fact *log;
 	struct {
 		struct object **items;
 		size_t count, capacity;

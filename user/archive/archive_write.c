@@ -67,7 +67,7 @@ static void pack_list(struct packer *packer, const char *const *texts)
 		pack_string(packer, texts[i]);
 }
 
-int archive_write_head(struct archive_writer *writer, const struct profile_facts *facts)
+int archive_write_head(struct archive_writer *writer, const struct recording_facts *facts)
 {
 	struct packer *packer = &writer->records;
 	int err = begin_record(writer, ARCHIVE_HEAD);
@@ -94,7 +94,7 @@ int archive_write_head(struct archive_writer *writer, const struct profile_facts
 	return archive_flush(writer);
 }
 
-int archive_write_end(struct archive_writer *writer, const struct profile_facts *facts,
+int archive_write_end(struct archive_writer *writer, const struct recording_facts *facts,
 		      bool is_last)
 {
 	struct packer *packer = &writer->records;
@@ -338,30 +338,30 @@ int archive_write_blocks(struct archive_writer *writer, const struct process *pr
 
 /* ---- all of it --------------------------------------------------------------------------- */
 
-static int write_all_blocks(struct archive_writer *writer, const struct profile_input *input,
+static int write_all_blocks(struct archive_writer *writer, const struct recording *recording,
 			    struct progress *progress)
 {
-	size_t count = processes_count(input->processes), i;
+	size_t count = processes_count(recording->processes), i;
 	int err = 0;
 
 	for (i = 0; i < count && !err; i++) {
 		struct process_told told = {0};
 
-		err = archive_write_blocks(writer, processes_at(input->processes, i), &told);
+		err = archive_write_blocks(writer, processes_at(recording->processes, i), &told);
 		progress_add(progress, 1);
 	}
 	return err;
 }
 
 /* The facts, with one more if something could not be read. */
-static int write_end(struct archive_writer *writer, const struct profile_input *input)
+static int write_end(struct archive_writer *writer, const struct recording *recording)
 {
-	struct profile_facts facts = *input->facts;
-	const struct profile_fact damaged = {
+	struct recording_facts facts = *recording->facts;
+	const struct recording_fact damaged = {
 		.name = "capture_samples_lost_damaged",
-		.value = profile_damaged(input->processes),
+		.value = recording_damaged(recording->processes),
 	};
-	struct profile_fact *log;
+	struct recording_fact *log;
 	int err;
 
 	if (!damaged.value)
@@ -378,32 +378,32 @@ static int write_end(struct archive_writer *writer, const struct profile_input *
 	return err;
 }
 
-static int write_all(struct archive_writer *writer, const struct profile_input *input,
+static int write_all(struct archive_writer *writer, const struct recording *recording,
 		     const char *kallsyms, struct progress *progress)
 {
-	int err = archive_write_head(writer, input->facts);
+	int err = archive_write_head(writer, recording->facts);
 	size_t i;
 
 	if (!err && kallsyms)
 		err = archive_write_kernel(writer, kallsyms);
-	for (i = 0; i < objects_count(input->objects) && !err; i++)
-		err = archive_write_file(writer, objects_at(input->objects, i));
-	for (i = 0; i < processes_count(input->processes) && !err; i++)
-		err = archive_write_process(writer, processes_at(input->processes, i), true);
+	for (i = 0; i < objects_count(recording->objects) && !err; i++)
+		err = archive_write_file(writer, objects_at(recording->objects, i));
+	for (i = 0; i < processes_count(recording->processes) && !err; i++)
+		err = archive_write_process(writer, processes_at(recording->processes, i), true);
 	if (!err)
-		err = write_all_blocks(writer, input, progress);
-	return err ? err : write_end(writer, input);
+		err = write_all_blocks(writer, recording, progress);
+	return err ? err : write_end(writer, recording);
 }
 
-int archive_write(struct section_writer *sections, const struct profile_input *input,
+int archive_write(struct section_writer *sections, const struct recording *recording,
 		  const char *kallsyms, struct progress *progress)
 {
 	struct archive_writer writer = {.sections = sections};
 	struct progress part;
 	int err;
 
-	progress_split(&part, progress, 1, "writing", processes_count(input->processes) + 1);
-	err = write_all(&writer, input, kallsyms, &part);
+	progress_split(&part, progress, 1, "writing", processes_count(recording->processes) + 1);
+	err = write_all(&writer, recording, kallsyms, &part);
 	archive_writer_clear(&writer);
 	return err;
 }

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "capture/kernel_side.h"
 #include "capture/publish.h"
-#include "capture/records.h"
+#include "recording/records.h"
 #include "capture/sideband.h"
 
 #include <bpf/libbpf.h>

@@ -7,8 +7,6 @@
 
 #include <errno.h>
 
-#include <linux/types.h>
-
 #include "geckobpf_abi.h"
 
 #define GRACE_NS NS_PER_SEC

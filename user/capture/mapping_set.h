@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <linux/types.h>
-
 #include "geckobpf_abi.h"
 
 /* A mapping with the number of the object behind it. */

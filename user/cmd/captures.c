@@ -56,7 +56,7 @@ static void warn_of_damage(const char *path, const struct archive *archive)
 /* A file without its end: it ended with the last thing it tells of. */
 static void end_facts(struct archive *archive)
 {
-	struct profile_facts *facts = &archive->facts;
+	struct recording_facts *facts = &archive->facts;
 
 	if (facts->end_ns < facts->start_ns)
 		facts->end_ns = facts->start_ns;
@@ -180,7 +180,7 @@ static int begin_boot(struct captures *captures, const char *path, struct progre
 static int read_boot(struct captures *captures, const struct capture_file *files, size_t count,
 		     size_t *at, struct progress *progress)
 {
-	const struct profile_facts *facts;
+	const struct recording_facts *facts;
 	struct captured_boot *boot;
 	size_t number = files[*at].boot;
 	const char *path = files[*at].path;
@@ -241,14 +241,14 @@ static int merge_boots(struct captures *captures)
 	qsort(captures->items, captures->count, sizeof(*captures->items), compare_boots);
 	for (i = 0; i < captures->count && !err; i++) {
 		const struct merged_facts *merged = captures->items[i].merged;
-		struct profile_facts *facts = &captures->items[i].facts;
+		struct recording_facts *facts = &captures->items[i].facts;
 		uint64_t later_ns = (facts->start_real_ns - facts->start_ns) -
 				    (first->facts.start_real_ns - first->facts.start_ns);
 
 		facts->lead_ns = facts->start_real_ns - first->facts.start_real_ns;
 		tell_apart(captures, i);
 		for (k = 0; k < merged_facts_count(merged) && !err; k++) {
-			struct profile_part part = merged_facts_part(merged, k);
+			struct recording_part part = merged_facts_part(merged, k);
 
 			err = merged_facts_add(captures->merged, part.facts, part.name, later_ns);
 		}
@@ -256,7 +256,7 @@ static int merge_boots(struct captures *captures)
 	return err ? err : merged_facts_get(captures->merged, &captures->whole);
 }
 
-static void warn_of_rates(const struct profile_facts *whole)
+static void warn_of_rates(const struct recording_facts *whole)
 {
 	size_t i;
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "archive/archive.h"
-#include "gecko/profile.h"
+#include "format/profile.h"
 
 struct merged_facts;
 struct progress;
@@ -22,14 +22,14 @@ struct progress;
 struct captured_boot {
 	struct archive archive;
 	struct merged_facts *merged;
-	struct profile_facts facts; /* of all its files, with the lead */
+	struct recording_facts facts; /* of all its files, with the lead */
 };
 
 struct captures {
 	struct captured_boot *items; /* the earliest first */
 	size_t count;
 	struct merged_facts *merged;
-	const struct profile_facts *whole; /* of all, in the clock of the first boot */
+	const struct recording_facts *whole; /* of all, in the clock of the first boot */
 };
 
 /* Progress of captures_read() in units of its parent. */

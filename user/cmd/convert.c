@@ -6,10 +6,10 @@
 #include "cmd/arguments.h"
 #include "cmd/raw_profile.h"
 #include "cmd/stack_files.h"
-#include "export/folded.h"
-#include "export/out_file.h"
-#include "export/pprof.h"
-#include "export/stack_profile.h"
+#include "format/folded.h"
+#include "format/out_file.h"
+#include "format/pprof.h"
+#include "format/stack_profile.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -27,13 +27,13 @@ struct pauses {
 };
 
 struct log {
-	struct profile_fact *items;
+	struct recording_fact *items;
 	size_t count, capacity;
 };
 
 /* One recording; its name, strings and arrays are in `owned`, and times are in the clock of the first one but for facts. */
 struct part {
-	struct profile_facts facts;
+	struct recording_facts facts;
 	char *name;
 	uint64_t start_ns, end_ns, until_ns;
 	struct pauses pauses;
@@ -49,8 +49,8 @@ struct merged_facts {
 	struct lists threads, features;
 	struct pauses pauses;
 	struct log log;
-	struct profile_part *parts;
-	struct profile_facts facts;
+	struct recording_part *parts;
+	struct recording_facts facts;
 	char title[TITLE_BYTES];
 };
 
@@ -122,10 +122,10 @@ static int copy_list(struct merged_facts *merged, const char *const **list)
 	return err;
 }
 
-static int copy_log(struct merged_facts *merged, struct profile_facts *facts)
+static int copy_log(struct merged_facts *merged, struct recording_facts *facts)
 {
-	struct profile_fact *copy =
-		own(merged, calloc(facts->log_count + 1, sizeof(struct profile_fact)));
+	struct recording_fact *copy =
+		own(merged, calloc(facts->log_count + 1, sizeof(struct recording_fact)));
 	size_t i;
 	int err = copy ? 0 : -ENOMEM;
 
@@ -139,7 +139,7 @@ static int copy_log(struct merged_facts *merged, struct profile_facts *facts)
 	return err;
 }
 
-static int copy_pauses(struct merged_facts *merged, struct profile_facts *facts)
+static int copy_pauses(struct merged_facts *merged, struct recording_facts *facts)
 {
 	struct time_range *copy =
 		own(merged, calloc(facts->pause_count + 1, sizeof(struct time_range)));
@@ -152,7 +152,7 @@ static int copy_pauses(struct merged_facts *merged, struct profile_facts *facts)
 	return 0;
 }
 
-static int copy_facts(struct merged_facts *merged, struct profile_facts *facts)
+static int copy_facts(struct merged_facts *merged, struct recording_facts *facts)
 {
 	const char **const texts[] = {&facts->product, &facts->version, &facts->oscpu,
 				      &facts->cpu_name, &facts->boot_id};
@@ -256,7 +256,7 @@ static int merge_pauses(struct merged_facts *merged)
 
 static void merge_times(struct merged_facts *merged, const struct part *part)
 {
-	struct profile_facts *facts = &merged->facts;
+	struct recording_facts *facts = &merged->facts;
 
 	if (part->end_ns >= facts->end_ns) {
 		facts->end_ns = part->end_ns;
@@ -278,7 +278,7 @@ static bool is_same_text(const char *a, const char *b)
 }
 
 /* What is not the same in all of them is not known of the whole. */
-static void merge_machine(struct profile_facts *facts, const struct profile_facts *other)
+static void merge_machine(struct recording_facts *facts, const struct recording_facts *other)
 {
 	if (!is_same_text(facts->version, other->version))
 		facts->version = NULL;
@@ -343,7 +343,7 @@ static void merge_title(struct merged_facts *merged)
 
 /* ---- the log ----------------------------------------------------------------------- */
 
-static bool is_same_recording(const struct profile_facts *a, const struct profile_facts *b)
+static bool is_same_recording(const struct recording_facts *a, const struct recording_facts *b)
 {
 	if (!merged_facts_same_clock(a, b))
 		return false;
@@ -367,31 +367,31 @@ static bool is_superseded(const struct merged_facts *merged, size_t index)
 }
 
 /* Settings do not add up. */
-static bool is_setting(const struct profile_fact *fact)
+static bool is_setting(const struct recording_fact *fact)
 {
 	return fact->text || !strcmp(fact->name, "period_ns") ||
 	       !strcmp(fact->name, "sampling_rate_hz");
 }
 
-static bool is_same_fact(const struct profile_fact *a, const struct profile_fact *b)
+static bool is_same_fact(const struct recording_fact *a, const struct recording_fact *b)
 {
 	return a->value == b->value && is_same_text(a->text, b->text);
 }
 
-static struct profile_fact *find_fact(const struct profile_fact *facts, size_t count,
-				      const char *name)
+static struct recording_fact *find_fact(const struct recording_fact *facts, size_t count,
+					const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++)
 		if (!strcmp(facts[i].name, name))
-			return (struct profile_fact *)&facts[i];
+			return (struct recording_fact *)&facts[i];
 	return NULL;
 }
 
-static int merge_fact(struct log *log, const struct profile_fact *fact)
+static int merge_fact(struct log *log, const struct recording_fact *fact)
 {
-	struct profile_fact *known = find_fact(log->items, log->count, fact->name);
+	struct recording_fact *known = find_fact(log->items, log->count, fact->name);
 
 	if (!known) {
 		if (ARRAY_ROOM(log))
@@ -404,15 +404,15 @@ static int merge_fact(struct log *log, const struct profile_fact *fact)
 }
 
 /* A setting that is another one in another part, or is not there, is not one of the whole. */
-static bool is_common(const struct merged_facts *merged, const struct profile_fact *fact)
+static bool is_common(const struct merged_facts *merged, const struct recording_fact *fact)
 {
 	size_t i;
 
 	if (!is_setting(fact))
 		return true;
 	for (i = 0; i < merged->count; i++) {
-		const struct profile_facts *facts = &merged->items[i]->facts;
-		const struct profile_fact *other =
+		const struct recording_facts *facts = &merged->items[i]->facts;
+		const struct recording_fact *other =
 			find_fact(facts->log, facts->log_count, fact->name);
 
 		if (!other || !is_same_fact(other, fact))
@@ -428,7 +428,7 @@ static int merge_log(struct merged_facts *merged)
 	int err = 0;
 
 	for (i = 0; i < merged->count && !err; i++) {
-		const struct profile_facts *facts = &merged->items[i]->facts;
+		const struct recording_facts *facts = &merged->items[i]->facts;
 
 		if (is_superseded(merged, i))
 			continue;
@@ -448,9 +448,9 @@ size_t merged_facts_count(const struct merged_facts *merged)
 	return merged->count;
 }
 
-struct profile_part merged_facts_part(const struct merged_facts *merged, size_t index)
+struct recording_part merged_facts_part(const struct merged_facts *merged, size_t index)
 {
-	return (struct profile_part){merged->items[index]->name, &merged->items[index]->facts};
+	return (struct recording_part){merged->items[index]->name, &merged->items[index]->facts};
 }
 
 static int list_parts(struct merged_facts *merged)
@@ -470,7 +470,7 @@ static int list_parts(struct merged_facts *merged)
 
 /* ---- all of it --------------------------------------------------------------------- */
 
-bool merged_facts_same_clock(const struct profile_facts *a, const struct profile_facts *b)
+bool merged_facts_same_clock(const struct recording_facts *a, const struct recording_facts *b)
 {
 	if (a->boot_id || b->boot_id)
 		return a->boot_id && b->boot_id && !strcmp(a->boot_id, b->boot_id);
@@ -502,7 +502,7 @@ static int name_part(struct merged_facts *merged, struct part *part, const char 
 	return 0;
 }
 
-int merged_facts_add(struct merged_facts *merged, const struct profile_facts *facts,
+int merged_facts_add(struct merged_facts *merged, const struct recording_facts *facts,
 		     const char *name, uint64_t later_ns)
 {
 	struct part *part;
@@ -531,7 +531,7 @@ int merged_facts_add(struct merged_facts *merged, const struct profile_facts *fa
 	return 0;
 }
 
-int merged_facts_get(struct merged_facts *merged, const struct profile_facts **out)
+int merged_facts_get(struct merged_facts *merged, const struct recording_facts **out)
 {
 	size_t i;
 	int err = 0;

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gecko/profile.h"
+#include "format/profile.h"
 
 struct merged_facts;
 
@@ -27,17 +27,17 @@ void merged_facts_close(struct merged_facts *merged);
  * Adds a recording, the earliest first; `facts` and `name` are copied. `later_ns` added to its times makes them those of the first
  * one's clock (modulo 2^64; those that would be before 0 become 0). 0 or -ENOMEM.
  */
-int merged_facts_add(struct merged_facts *merged, const struct profile_facts *facts,
+int merged_facts_add(struct merged_facts *merged, const struct recording_facts *facts,
 		     const char *name, uint64_t later_ns);
 
 /* Of one recording: as it was added. Lives until the next call, or close. 0 or -ENOMEM. */
-int merged_facts_get(struct merged_facts *merged, const struct profile_facts **out);
+int merged_facts_get(struct merged_facts *merged, const struct recording_facts **out);
 
 /* The recordings that were added, in that order; what they are called and say for themselves. */
 size_t merged_facts_count(const struct merged_facts *merged);
-struct profile_part merged_facts_part(const struct merged_facts *merged, size_t index);
+struct recording_part merged_facts_part(const struct merged_facts *merged, size_t index);
 
 /* Whether both have one clock: they are of one boot, or, where that is not known, captures of one recording. */
-bool merged_facts_same_clock(const struct profile_facts *a, const struct profile_facts *b);
+bool merged_facts_same_clock(const struct recording_facts *a, const struct recording_facts *b);
 
 #endif

@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "cmd/captures.h"
 #include "cmd/raw_profile.h"
-#include "facts.h"
-#include "gecko/profile.h"
-#include "symbol/debuginfod.h"
+#include "session/facts.h"
+#include "format/profile.h"
+#include "elf/debuginfod.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
 #include "target/object.h"
@@ -27,7 +27,7 @@
 /* ---- files without a build id ------------------------------------------------------- */
 
 /* Whether the file at that path is the very one, as it was then. */
-static bool is_untouched(const struct object *object, const struct profile_facts *facts)
+static bool is_untouched(const struct object *object, const struct recording_facts *facts)
 {
 	uint64_t end_ns = facts->start_real_ns + (facts->end_ns - facts->start_ns), changed_ns;
 	struct stat file;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "symbol/symbol_search.h"
+#include "elf/symbol_search.h"
 
 struct captures;
 struct kernel_symbols;

@@ -7,9 +7,9 @@
 #include "buffer/profile_memory.h"
 #include "cmd/captures.h"
 #include "cmd/names.h"
-#include "gecko/output.h"
-#include "gecko/profile.h"
-#include "gecko/spool.h"
+#include "base/output.h"
+#include "format/profile.h"
+#include "format/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,9 +41,9 @@ static void make_inputs(struct profile_input *inputs, const struct captures *cap
 		const struct captured_boot *boot = &captures->items[i];
 
 		inputs[i] = (struct profile_input){
-			.facts = &boot->facts,
-			.processes = boot->archive.processes,
-			.objects = boot->archive.objects,
+			.recording.facts = &boot->facts,
+			.recording.processes = boot->archive.processes,
+			.recording.objects = boot->archive.objects,
 			.symbolizer = names->symbolizer,
 			.kernel = names->kernels[i],
 			.next = i + 1 < captures->count ? &inputs[i + 1] : NULL,

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "cmd/arguments.h"
-#include "session.h"
+#include "session/session.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -6,9 +6,9 @@
 #include "cmd/arguments.h"
 #include "cmd/raw_profile.h"
 #include "cmd/stack_files.h"
-#include "export/folded.h"
-#include "export/report.h"
-#include "export/stack_profile.h"
+#include "format/folded.h"
+#include "format/report.h"
+#include "format/stack_profile.h"
 
 #include <errno.h>
 #include <stdlib.h>

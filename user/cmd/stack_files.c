@@ -5,12 +5,12 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "cmd/raw_profile.h"
-#include "export/content.h"
-#include "export/fault.h"
-#include "export/json_walk.h"
-#include "export/stack_json.h"
-#include "export/stack_profile.h"
-#include "gecko/spool.h"
+#include "format/content.h"
+#include "format/fault.h"
+#include "format/json_walk.h"
+#include "format/stack_json.h"
+#include "format/stack_profile.h"
+#include "format/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>

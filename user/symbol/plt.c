@@ -10,7 +10,7 @@
 #include "symbol/plt.h"
 #include "base/array.h"
 #include "symbol/address_sort.h"
-#include "symbol/elf_file.h"
+#include "elf/elf_file.h"
 #include "symbol/symbol_table.h"
 
 #include <elf.h>

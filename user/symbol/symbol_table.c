@@ -14,7 +14,7 @@
 #include "symbol/symbol_table.h"
 #include "base/array.h"
 #include "symbol/address_sort.h"
-#include "symbol/elf_file.h"
+#include "elf/elf_file.h"
 
 #include <elf.h>
 #include <stdbool.h>

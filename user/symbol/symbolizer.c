@@ -12,10 +12,10 @@
 #include "symbol/symbolizer.h"
 #include "base/intern.h"
 #include "symbol/address_cache.h"
-#include "symbol/debug_file.h"
+#include "elf/debug_file.h"
 #include "symbol/demangle.h"
-#include "symbol/elf_file.h"
-#include "symbol/elf_layout.h"
+#include "elf/elf_file.h"
+#include "elf/elf_layout.h"
 #include "symbol/plt.h"
 #include "symbol/symbol_table.h"
 

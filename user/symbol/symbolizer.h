@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/symbol_search.h"
+#include "elf/symbol_search.h"
 
 struct symbolizer;
 struct symbol_file;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "target/build_id.h"
+#include "elf/build_id.h"
 
 enum object_kind {
 	OBJECT_FILE,

@@ -11,8 +11,6 @@
 
 #include <stdint.h>
 
-#include <linux/types.h>
-
 #include "geckobpf_abi.h"
 
 /* Zero-initialised but for `memory` is empty. */

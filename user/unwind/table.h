@@ -17,8 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <linux/types.h>
-
 #include "geckobpf_abi.h"
 
 #define UNWIND_PAGE_BITS 12

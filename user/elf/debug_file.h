@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* debug_file.h - the symbols that were stripped from a file and put elsewhere. */
+#ifndef GECKOBPF_ELF_DEBUG_FILE_H
+#define GECKOBPF_ELF_DEBUG_FILE_H
+
+#include <stddef.h>
+
+struct elf_file;
+struct elf_layout;
+
+struct debug_place {
+	const char *path; /* of the stripped file, for debug links; NULL: not known */
+	const char *root; /* where `path` holds: "/proc/PID/root"; NULL: here */
+	const char *debug_dir; /* "/usr/lib/debug" */
+};
+
+/*
+ * Opens the separate debug file of `file`, by build id or by .gnu_debuglink, below `root` or else
+ * here. It has a .symtab and the same build id, or the checksum of the debug link. 0, -ENOENT:
+ * there is none; -ENOMEM.
+ */
+int debug_file_open(struct elf_file **out, const struct elf_file *file,
+		    const struct elf_layout *layout, const struct debug_place *place);
+
+/*
+ * Opens what is in the section .gnu_debugdata of `file`. 0; -ENOENT: it has none; -ENOEXEC;
+ * -ENOMEM; -errno.
+ */
+int debug_file_open_embedded(struct elf_file **out, const struct elf_file *file);
+
+/*
+ * A descriptor to read the regular file at `path`; it, and symbolic links in it, are resolved as by a process with that root
+ * directory, NULL: here. -1: there is none.
+ */
+int debug_file_open_below(const char *root, const char *path);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * elf_layout.h - where the bytes of an ELF file go in memory, and which build it is.
+ *
+ *   file     |hdr|....text....|...data...|    offset: what /proc/PID/maps speaks of
+ *             |        |           |
+ *   memory   base   address     address       address: what symbols speak of
+ *
+ * Holds no reference to the file it was read from.
+ */
+#ifndef GECKOBPF_ELF_ELF_LAYOUT_H
+#define GECKOBPF_ELF_ELF_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ELF_BUILD_ID_MAX_BYTES 64
+
+struct elf_file;
+
+struct elf_segment { /* a PT_LOAD */
+	uint64_t offset, address;
+	uint64_t file_bytes, memory_bytes;
+	bool executable;
+};
+
+struct elf_layout {
+	struct elf_segment *segments;
+	size_t segment_count;
+	uint64_t base; /* lowest segment's address, down to the page; 0 without segments */
+	uint8_t build_id[ELF_BUILD_ID_MAX_BYTES];
+	size_t build_id_bytes; /* 0: none */
+};
+
+/* 0, -ENOEXEC or -ENOMEM. A file without segments or build id is fine. */
+int elf_layout_read(struct elf_layout *layout, const struct elf_file *file);
+/* Frees what read() made; also right for a zeroed one. */
+void elf_layout_free(struct elf_layout *layout);
+
+/* The virtual address of `offset` bytes into the file. 0, or -ENOENT: that part is not loaded. */
+int elf_layout_address(const struct elf_layout *layout, uint64_t offset, uint64_t *address);
+
+/* Whether the file has the code in it, as a debug file has not. */
+bool elf_layout_has_code(const struct elf_layout *layout);
+
+/*
+ * For a debug file, which does not tell where in the file its code was: the code that was mapped from `offset` on, `bytes` of it.
+ * 0; -ENOENT: that is not all of one segment's code.
+ */
+int elf_layout_place_code(struct elf_layout *layout, uint64_t offset, uint64_t bytes);
+
+/*
+ * Only the build id of `file`: its size, 0 if it has none; at most ELF_BUILD_ID_MAX_BYTES at
+ * `bytes`.
+ */
+size_t elf_layout_build_id(const struct elf_file *file, uint8_t *bytes);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * symbol_search.h - finds the file with a build id, or the debug file of it, wherever it may lie now.
+ *
+ *   the file       PATH, then for each DIR   DIR/.build-id/ab/cdef...   DIR/PATH   DIR/NAME   then debuginfod
+ *   debug file     for each DIR   DIR/.build-id/ab/cdef....debug   DIR/usr/lib/debug/.build-id/ab/cdef....debug
+ *                  DIR/PATH.debug   DIR/usr/lib/debug/PATH.debug   DIR/NAME.debug   and where the file is looked for
+ *
+ * NAME is the last part of PATH. In a DIR symbolic links are followed as if it were the root, and if that fails, as they are. Only
+ * a file with the build id that is wanted is found; where the others are is of no matter.
+ */
+#ifndef GECKOBPF_ELF_SYMBOL_SEARCH_H
+#define GECKOBPF_ELF_SYMBOL_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf/elf_layout.h"
+
+struct debuginfod;
+struct elf_file;
+
+/* Zeroed: only PATH is looked at. All is borrowed. */
+struct symbol_search {
+	const char *const *dirs;
+	size_t dir_count;
+	struct debuginfod *debuginfod; /* NULL: not asked */
+};
+
+enum symbol_part {
+	SYMBOL_PART_CODE, /* as it was mapped: it has its code in it, symbols perhaps */
+	SYMBOL_PART_DEBUG, /* it has a .symtab, code perhaps */
+};
+
+struct symbol_want {
+	const char *path; /* where it was; NULL: not known */
+	const uint8_t *build_id; /* not empty */
+	size_t build_id_bytes;
+};
+
+/* What else was met under the file's name. */
+struct symbol_other {
+	uint8_t build_id[ELF_BUILD_ID_MAX_BYTES];
+	size_t build_id_bytes; /* 0: it has none */
+	bool is_there;
+};
+
+/* `other` is set when another file was met, and may be NULL. 0; -ENOENT; -ENOMEM. */
+int symbol_search_find(const struct symbol_search *search, const struct symbol_want *want,
+		       enum symbol_part part, struct elf_file **out, struct symbol_other *other);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* content.h - all of a file: as it is, or unpacked if its first bytes are those of gzip or zstd. */
+#ifndef GECKOBPF_FORMAT_CONTENT_H
+#define GECKOBPF_FORMAT_CONTENT_H
+
+#include <stddef.h>
+
+struct fault;
+
+/*
+ * Puts the content of `path`, which may be a pipe, into *bytes (the caller's to free; *size of them). 0; -EFBIG: more than
+ * `max_bytes`, packed or unpacked; -EBADMSG: the packed data are broken or end early; -ENOMEM; -errno. `fault` says more.
+ */
+int content_read(const char *path, size_t max_bytes, char **bytes, size_t *size,
+		 struct fault *fault);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * id_map.h - numbers of one kind by numbers of another.
+ *
+ * Numbers that follow each other lie side by side, since those who are asked for together were made together.
+ */
+#ifndef GECKOBPF_FORMAT_ID_MAP_H
+#define GECKOBPF_FORMAT_ID_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ID_NONE UINT32_MAX
+
+struct id_slot {
+	uint32_t key; /* plus one; 0: free */
+	uint32_t id;
+};
+
+/* Zero-initialised is empty. */
+struct id_map {
+	struct id_slot *slots;
+	size_t slot_count; /* a power of two; more than four thirds of `count` */
+	size_t count;
+};
+
+void id_map_clear(struct id_map *map);
+
+/* `key`: not ID_NONE, and not in it. 0, or -ENOMEM with nothing changed. */
+int id_map_put(struct id_map *map, uint32_t key, uint32_t id);
+/* ID_NONE: it is not there. */
+uint32_t id_map_get(const struct id_map *map, uint32_t key);
+
+#endif

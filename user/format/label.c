@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* label.c - see label.h. Bytes that would end the pattern the front-end matches are replaced. */
+#include "format/label.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/number.h"
+
+#include "geckobpf_abi.h"
+
+void label_clear(struct label *label)
+{
+	free(label->items);
+	memset(label, 0, sizeof(*label));
+}
+
+static int append(struct label *label, const char *text, size_t length)
+{
+	int err = array_reserve((void **)&label->items, &label->capacity, label->count + length, 1);
+
+	if (err)
+		return err;
+	if (length)
+		memcpy(label->items + label->count, text, length);
+	label->count += length;
+	return 0;
+}
+
+/* A line break would end the pattern that the front-end matches. */
+static void clean(char *text, size_t length, char close)
+{
+	size_t i;
+
+	for (i = 0; i < length; i++) {
+		if ((unsigned char)text[i] < 0x20)
+			text[i] = '?';
+		else if (text[i] == ')')
+			text[i] = close;
+	}
+}
+
+static int append_clean(struct label *label, const char *text, char close)
+{
+	size_t from = label->count;
+	int err = append(label, text, strlen(text));
+
+	if (!err)
+		clean(label->items + from, label->count - from, close);
+	return err;
+}
+
+/* The start of a text: never "0x". */
+static int begin(struct label *label, const char *text, char close)
+{
+	label->count = 0;
+	if (!strncmp(text, "0x", 2) && append(label, "_", 1))
+		return -ENOMEM;
+	return append_clean(label, text, close);
+}
+
+static int finish(struct label *label, const char *before, const char *lib, const char *after)
+{
+	int err = append(label, before, strlen(before));
+
+	if (!err)
+		err = append_clean(label, lib, ']');
+	return err ? err : append(label, after, strlen(after));
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	const char *name = slash ? slash + 1 : path;
+
+	return name && *name ? name : "[anon]";
+}
+
+int label_function(struct label *label, const char *name, const char *path)
+{
+	int err = begin(label, name, ')');
+
+	return err ? err : finish(label, " (in ", base_name(path), ")");
+}
+
+int label_kernel(struct label *label, const char *name, const char *module)
+{
+	int err = begin(label, name, ')');
+
+	return err ? err : finish(label, " (in [", module ? module : "kernel", "])");
+}
+
+int label_offset(struct label *label, const char *path, uint64_t offset)
+{
+	char text[NUMBER_MAX_BYTES];
+	size_t length = (size_t)(number_put_hex(text, offset) - text);
+	int err = begin(label, base_name(path), ']');
+
+	if (!err)
+		err = append(label, "+", 1);
+	if (!err)
+		err = append(label, text, length);
+	return err ? err : finish(label, " (in ", base_name(path), ")");
+}
+
+int label_address(struct label *label, uint64_t address)
+{
+	char text[NUMBER_MAX_BYTES];
+
+	label->count = 0;
+	return append(label, text, (size_t)(number_put_hex(text, address) - text));
+}
+
+const char *label_stack_end(unsigned int end)
+{
+	static const char *const names[GB_STACK_END_COUNT] = {
+		[GB_STACK_FAILED] = "no registers",
+		[GB_STACK_FULL] = "more frames than there is room for",
+		[GB_STACK_NO_PROCESS] = "process not known yet",
+		[GB_STACK_NO_MAPPING] = "return address outside of all code",
+		[GB_STACK_NO_RULE] = "unwind information not supported",
+		[GB_STACK_FP_FAILED] = "neither unwind information nor frame pointer",
+		[GB_STACK_READ_FAILED] = "stack not readable",
+		[GB_STACK_NOT_MONOTONIC] = "frames out of order",
+		[GB_STACK_COMPAT32] = "32-bit process",
+	};
+
+	return end < GB_STACK_END_COUNT ? names[end] : NULL;
+}
+
+int label_truncated(struct label *label, unsigned int end)
+{
+	const char *why = label_stack_end(end);
+
+	label->count = 0;
+	return finish(label, "(truncated: ", why ? why : "reason not known", ")");
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * meta.c - all processes share one start time, so the front-end shifts none of them.
+ *
+ * The front-end takes digits at the end of `misc` for the version of what was profiled: it has
+ * none.
+ */
+#include "format/meta.h"
+
+#include "format/json.h"
+#include "format/profile.h"
+#include "target/process.h"
+
+#define FORMAT_VERSION 36
+
+/*
+ * In the order of enum frame_category. The first grey one is where rows without a stack are
+ * drawn.
+ */
+#define CATEGORIES                                                                                 \
+	"[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"                  \
+	"{\"name\":\"Idle\",\"color\":\"transparent\",\"subcategories\":[\"Other\"]},"             \
+	"{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"                  \
+	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]}]"
+
+#define SAMPLE_UNITS "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}"
+#define EXTENSIONS "{\"schema\":{\"id\":0,\"name\":1,\"baseURL\":2},\"data\":[]}"
+
+#if defined(__x86_64__)
+#define ABI "x86_64-gcc3"
+#elif defined(__aarch64__)
+#define ABI "aarch64-gcc3"
+#else
+#define ABI "unknown"
+#endif
+
+/* A time as one of the profile. */
+static int64_t elapsed(const struct recording_facts *facts, uint64_t time_ns)
+{
+	uint64_t since_ns = time_ns > facts->start_ns ? time_ns - facts->start_ns : 0;
+
+	return (int64_t)(facts->lead_ns + since_ns);
+}
+
+/* What both kinds of meta begin with. */
+static void write_common(struct json *json, const struct recording_facts *facts)
+{
+	json_key_u64(json, "version", FORMAT_VERSION);
+	json_key_time_ms(json, "startTime", (int64_t)(facts->start_real_ns - facts->lead_ns));
+	/* A machine may have been booted after that. */
+	if (facts->start_ns >= facts->lead_ns)
+		json_key_u64(json, "startTimeAsClockMonotonicNanosecondsSinceBoot",
+			     facts->start_ns - facts->lead_ns);
+	json_key_time_ms(json, "interval", (int64_t)facts->interval_ns);
+	json_key_literal(json, "categories", CATEGORIES);
+	json_key_literal(json, "markerSchema", "[]");
+}
+
+static void write_known(struct json *json, const char *key, const char *text)
+{
+	if (text)
+		json_key_string(json, key, text);
+}
+
+static void write_list(struct json *json, const char *key, const char *const *items)
+{
+	json_key(json, key);
+	json_array_begin(json);
+	for (; items && *items; items++)
+		json_text(json, *items);
+	json_array_end(json);
+}
+
+static void write_configuration(struct json *json, const struct recording_facts *facts)
+{
+	json_key(json, "configuration");
+	json_object_begin(json);
+	write_list(json, "threads", facts->threads);
+	write_list(json, "features", facts->features);
+	/* In entries of 8 bytes. */
+	json_key_u64(json, "capacity", facts->buffer_bytes / 8);
+	if (facts->duration_s > 0) {
+		json_key(json, "duration");
+		json_double(json, facts->duration_s);
+	}
+	json_object_end(json);
+}
+
+static void write_machine(struct json *json, const struct recording_facts *facts)
+{
+	json_key_string(json, "platform", "Linux");
+	json_key_string(json, "toolkit", "");
+	json_key_string(json, "abi", ABI);
+	write_known(json, "oscpu", facts->oscpu);
+	write_known(json, "CPUName", facts->cpu_name);
+	if (facts->physical_cpus)
+		json_key_u64(json, "physicalCPUs", facts->physical_cpus);
+	if (facts->logical_cpus)
+		json_key_u64(json, "logicalCPUs", facts->logical_cpus);
+}
+
+void meta_write(struct json *json, const struct recording_facts *facts, bool presymbolicated)
+{
+	int64_t end_ns = elapsed(facts, facts->end_ns);
+
+	json_object_begin(json);
+	write_common(json, facts);
+	json_key_literal(json, "shutdownTime", "null");
+	json_key_time_ms(json, "profilingStartTime", 0);
+	/* 0 would be taken for "not known". */
+	json_key_time_ms(json, "profilingEndTime", end_ns ? end_ns : 1);
+	json_key_literal(json, "sampleUnits", SAMPLE_UNITS);
+	json_key(json, "presymbolicated");
+	json_bool(json, presymbolicated);
+	json_key_string(json, "product", facts->product ? facts->product : "geckobpf");
+	json_key_string(json, "misc", "geckobpf");
+	write_machine(json, facts);
+	write_configuration(json, facts);
+	json_key_literal(json, "extensions", EXTENSIONS);
+	json_key_u64(json, "processType", 0);
+	json_key_u64(json, "stackwalk", 1);
+	json_key_u64(json, "gcpoison", 0);
+	json_key_u64(json, "asyncstack", 0);
+	json_key_u64(json, "debug", 0);
+	json_object_end(json);
+}
+
+void meta_write_pauses(struct json *json, const struct recording_facts *facts)
+{
+	size_t i;
+
+	json_key(json, "pausedRanges");
+	json_array_begin(json);
+	for (i = 0; i < facts->pause_count; i++) {
+		const struct time_range *pause = &facts->pauses[i];
+
+		if (pause->end_ns && pause->end_ns <= facts->start_ns)
+			continue;
+		json_object_begin(json);
+		json_key_time_ms(json, "startTime", elapsed(facts, pause->start_ns));
+		json_key(json, "endTime");
+		if (pause->end_ns)
+			json_time_ms(json, elapsed(facts, pause->end_ns));
+		else
+			json_none(json);
+		json_key_string(json, "reason", "profiler-paused");
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+void meta_write_process(struct json *json, const struct recording_facts *facts,
+			const struct process *process)
+{
+	json_object_begin(json);
+	write_common(json, facts);
+	json_key(json, "shutdownTime");
+	if (process->died_ns)
+		json_time_ms(json, elapsed(facts, process->died_ns));
+	else
+		json_none(json);
+	json_object_end(json);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* out_file.c - see out_file.h. */
+#include "format/out_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/temporary.h"
+#include "format/text_out.h"
+
+struct out_file {
+	char *path, *temporary; /* `temporary`: NULL when there is none to remove */
+	FILE *stream;
+};
+
+static char *copy_text(const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = malloc(size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+static int create(struct out_file *file, const char *path)
+{
+	int fd;
+
+	file->path = copy_text(path);
+	if (!file->path)
+		return -ENOMEM;
+	fd = temporary_create(path, 0666, &file->temporary);
+	if (fd < 0)
+		return fd;
+	file->stream = fdopen(fd, "w");
+	if (!file->stream) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int out_file_open(struct out_file **out, const char *path)
+{
+	struct out_file *file = calloc(1, sizeof(*file));
+	int err;
+
+	if (!file)
+		return -ENOMEM;
+	err = create(file, path);
+	if (err) {
+		out_file_close(file);
+		return err;
+	}
+	*out = file;
+	return 0;
+}
+
+FILE *out_file_stream(struct out_file *file)
+{
+	return file->stream;
+}
+
+int out_file_commit(struct out_file *file)
+{
+	int err = text_out_flush(file->stream);
+
+	if (fclose(file->stream) && !err)
+		err = -errno;
+	file->stream = NULL;
+	return err ? err : temporary_rename(&file->temporary, file->path);
+}
+
+void out_file_close(struct out_file *file)
+{
+	if (!file)
+		return;
+	if (file->stream)
+		fclose(file->stream);
+	temporary_remove(&file->temporary);
+	free(file->path);
+	free(file);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* out_file.h - a file that is there whole or not at all: written beside its place, renamed at the end. */
+#ifndef GECKOBPF_FORMAT_OUT_FILE_H
+#define GECKOBPF_FORMAT_OUT_FILE_H
+
+#include <stdio.h>
+
+struct out_file;
+
+/* 0 or -errno. */
+int out_file_open(struct out_file **out, const char *path);
+/* To write to; not to be closed. */
+FILE *out_file_stream(struct out_file *file);
+/* Writes what is left and gives it its name. 0 or -errno. */
+int out_file_commit(struct out_file *file);
+/* Without a commit before it, removes the temporary. NULL is fine. */
+void out_file_close(struct out_file *file);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stack_json.h - loads a Gecko profile: the JSON that geckobpf writes, plain, gzip or zstd.
+ *
+ * The text is in memory as a whole, and one thread of it at a time as a tree (some 300 bytes a row). It is not trusted.
+ */
+#ifndef GECKOBPF_FORMAT_STACK_JSON_H
+#define GECKOBPF_FORMAT_STACK_JSON_H
+
+#include <stddef.h>
+
+struct fault;
+struct stack_profile;
+
+/* No stack is deeper; those of geckobpf have some 1,200 frames at most. */
+#define STACK_JSON_MAX_DEPTH 8192
+
+/*
+ * Adds the file as another source, or a part of it when it fails; then the profile is good for nothing but closing. 0;
+ * -EBADMSG: it is not a profile, `fault` says what is wrong where; -EFBIG: too large; -ENOMEM; -errno of the file.
+ */
+int stack_json_load(struct stack_profile *profile, const char *path, struct fault *fault);
+
+/* The same for a text in memory; `path` is for its name. */
+int stack_json_parse(struct stack_profile *profile, const char *path, const char *text, size_t size,
+		     struct fault *fault);
+
+#endif

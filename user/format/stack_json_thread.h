@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stack_json_thread.h - one thread of a Gecko profile; stack_json.c goes through what is around it. */
+#ifndef GECKOBPF_FORMAT_STACK_JSON_THREAD_H
+#define GECKOBPF_FORMAT_STACK_JSON_THREAD_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct fault;
+struct stack_profile;
+
+struct thread_place {
+	struct stack_profile *profile;
+	struct fault *fault;
+	char name[64]; /* "processes[0].threads[1]", for messages */
+};
+
+/* What its process is called: two texts. 0, -EBADMSG, -ENOMEM. */
+int stack_json_thread_process(const struct thread_place *place, const json_t *thread,
+			      uint32_t *name, uint32_t *pid);
+
+/* Adds it to the last process. Takes what its rows have used from *cpu_left_ns. 0, -EBADMSG, -ENOMEM. */
+int stack_json_thread(const struct thread_place *place, const json_t *thread,
+		      uint64_t *cpu_left_ns);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stacks.c - see stacks.h.
+ *
+ * Most samples are at a leaf that was met before: its node knows its stack. Otherwise the walk goes up to the first node that has one,
+ * and comes back down adding stacks, so that a prefix has a smaller number than what it is a prefix of.
+ */
+#include "format/stacks.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "buffer/profile_buffer.h"
+#include "format/unique.h"
+
+#define STACKS_MAX (1U << 18)
+#define SLOT_BYTES_MAX (20U << 20)
+
+struct node {
+	struct frame_node frame;
+	uint32_t depth; /* of frames, itself included */
+	uint32_t era; /* that its stacks are of */
+	uint32_t stacks[2]; /* as a caller, as a leaf */
+	uint64_t samples; /* whose leaf it was, and that are not in self_samples */
+};
+
+struct nodes {
+	struct node *items;
+	size_t count, capacity;
+};
+
+struct counts {
+	uint64_t *items;
+	size_t count, capacity;
+};
+
+/* Nodes on the way to the root, times two, plus one for a leaf. */
+struct way {
+	uint32_t *items;
+	size_t count, capacity;
+};
+
+struct stacks {
+	struct frames *frames;
+	struct stacks_limits limits;
+	uint32_t era; /* the epoch of `frames` */
+	struct nodes nodes;
+	struct unique_table keys; /* prefix << 32 | location */
+	struct counts self_samples; /* by location */
+	struct way way;
+	struct stacks_user *users;
+	size_t slot_bytes; /* given to ids since all was forgotten, of those who left as well */
+};
+
+int stacks_open(struct stacks **out, struct frames *frames, const struct stacks_limits *limits)
+{
+	struct stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return -ENOMEM;
+	stacks->frames = frames;
+	stacks->limits = *limits;
+	if (!stacks->limits.stacks)
+		stacks->limits.stacks = STACKS_MAX;
+	if (!stacks->limits.slot_bytes)
+		stacks->limits.slot_bytes = SLOT_BYTES_MAX;
+	*out = stacks;
+	return 0;
+}
+
+void stacks_close(struct stacks *stacks)
+{
+	if (!stacks)
+		return;
+	while (stacks->users)
+		stacks_leave(stacks->users);
+	unique_clear(&stacks->keys);
+	free(stacks->nodes.items);
+	free(stacks->self_samples.items);
+	free(stacks->way.items);
+	free(stacks);
+}
+
+/* ---- users ----------------------------------------------------------------------------- */
+
+void stacks_join(struct stacks *stacks, struct stacks_user *user)
+{
+	user->next = stacks->users;
+	user->at = &stacks->users;
+	if (user->next)
+		user->next->at = &user->next;
+	stacks->users = user;
+}
+
+void stacks_leave(struct stacks_user *user)
+{
+	id_map_clear(&user->ids);
+	if (!user->at)
+		return;
+	*user->at = user->next;
+	if (user->next)
+		user->next->at = user->at;
+	user->at = NULL;
+}
+
+int stacks_give_id(struct stacks *stacks, struct stacks_user *user, uint32_t stack, uint32_t id)
+{
+	size_t before = user->ids.slot_count;
+	int err = id_map_put(&user->ids, stack, id);
+
+	stacks->slot_bytes += (user->ids.slot_count - before) * sizeof(*user->ids.slots);
+	return err;
+}
+
+/* ---- forgetting ------------------------------------------------------------------------ */
+
+static void clear_node(struct stacks *stacks, struct node *node)
+{
+	if (node->samples) {
+		uint32_t location = stacks_at(stacks, node->stacks[true]).location;
+
+		stacks->self_samples.items[location] += node->samples;
+	}
+	node->samples = 0;
+	node->stacks[false] = node->stacks[true] = STACKS_NONE;
+}
+
+static void clear_nodes(struct stacks *stacks)
+{
+	size_t i;
+
+	for (i = 0; i < stacks->nodes.count; i++)
+		clear_node(stacks, &stacks->nodes.items[i]);
+}
+
+static void forget_if_many(struct stacks *stacks)
+{
+	struct stacks_user *user;
+
+	if (stacks->keys.count < stacks->limits.stacks &&
+	    stacks->slot_bytes < stacks->limits.slot_bytes)
+		return;
+	clear_nodes(stacks);
+	unique_reset(&stacks->keys);
+	for (user = stacks->users; user; user = user->next)
+		id_map_clear(&user->ids);
+	stacks->slot_bytes = 0;
+}
+
+const uint64_t *stacks_self_samples(struct stacks *stacks, size_t *count)
+{
+	clear_nodes(stacks);
+	*count = stacks->self_samples.count;
+	return stacks->self_samples.items;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------- */
+
+void stacks_restart(struct stacks *stacks)
+{
+	clear_nodes(stacks);
+	stacks->nodes.count = 0;
+}
+
+/* One that is deeper than a sample can be is in no sample's stack, and a few bytes could make it much deeper. */
+static bool makes_sense(const struct nodes *nodes, uint32_t node, uint32_t prefix)
+{
+	if (node != nodes->count || node >= 1U << 31)
+		return false;
+	return prefix == STACK_NODE_NONE ||
+	       (prefix < node && nodes->items[prefix].depth < SAMPLE_MAX_FRAMES);
+}
+
+int stacks_add_node(struct stacks *stacks, uint32_t node, const struct frame_node *content)
+{
+	struct nodes *nodes = &stacks->nodes;
+	uint32_t prefix = content->prefix;
+
+	if (!makes_sense(nodes, node, prefix))
+		return -EBADMSG;
+	if (ARRAY_ROOM(nodes))
+		return -ENOMEM;
+	nodes->items[nodes->count++] = (struct node){
+		.frame = *content,
+		.depth = prefix == STACK_NODE_NONE ? 1 : nodes->items[prefix].depth + 1,
+		.era = stacks->era,
+		.stacks = {STACKS_NONE, STACKS_NONE},
+	};
+	return 0;
+}
+
+static void seek(struct stacks *stacks, uint64_t time_ns)
+{
+	frames_seek(stacks->frames, time_ns);
+	stacks->era = frames_epoch(stacks->frames);
+}
+
+/* The node, with stacks of the current era or none. */
+static struct node *node_at(struct stacks *stacks, uint32_t number)
+{
+	struct node *node = &stacks->nodes.items[number];
+
+	if (node->era != stacks->era)
+		clear_node(stacks, node);
+	node->era = stacks->era;
+	return node;
+}
+
+/* ---- stacks ---------------------------------------------------------------------------- */
+
+static int reserve_count(struct counts *counts, uint32_t location)
+{
+	size_t before = counts->count;
+	int err;
+
+	if (location < before)
+		return 0;
+	err = array_reserve((void **)&counts->items, &counts->capacity, (size_t)location + 1,
+			    sizeof(*counts->items));
+	if (err)
+		return err;
+	counts->count = (size_t)location + 1;
+	memset(counts->items + before, 0, (counts->count - before) * sizeof(*counts->items));
+	return 0;
+}
+
+/* Most often the stack of a prefix and a location is the one that was made right after the prefix's. */
+static int number_of(struct stacks *stacks, uint32_t prefix, uint32_t location, uint32_t *stack)
+{
+	const struct unique_table *keys = &stacks->keys;
+	size_t next = prefix == STACKS_NONE ? 0 : (size_t)prefix + 1;
+	uint64_t key = (uint64_t)prefix << 32 | location;
+
+	if (next >= keys->count || keys->keys[next] != key)
+		return unique_add(&stacks->keys, key, stack);
+	*stack = (uint32_t)next;
+	return 0;
+}
+
+/* Gives a node its stack, that of its prefix being *stack (STACKS_NONE: it is a root), and puts it there. */
+static int add_stack(struct stacks *stacks, struct node *node, bool is_leaf, uint32_t *stack)
+{
+	uint32_t location;
+	int err = frames_locate(stacks->frames, &node->frame, is_leaf, &location);
+
+	if (!err)
+		err = reserve_count(&stacks->self_samples, location);
+	if (!err)
+		err = number_of(stacks, *stack, location, stack);
+	if (!err)
+		node->stacks[is_leaf] = *stack;
+	return err;
+}
+
+static int push(struct way *way, uint32_t node, bool is_leaf)
+{
+	int err = ARRAY_ROOM(way);
+
+	if (!err)
+		way->items[way->count++] = node << 1 | is_leaf;
+	return err;
+}
+
+/*
+ * From a leaf to the first node that has a stack, or past the root. A user frame right below the kernel's is a leaf as well: it was
+ * interrupted there.
+ */
+static int climb(struct stacks *stacks, uint32_t number, uint32_t *stack)
+{
+	bool is_leaf = true;
+	int err = 0;
+
+	stacks->way.count = 0;
+	*stack = STACKS_NONE;
+	while (!err && number != STACK_NODE_NONE) {
+		const struct node *node = node_at(stacks, number);
+		uint32_t prefix = node->frame.prefix;
+
+		*stack = node->stacks[is_leaf];
+		if (*stack != STACKS_NONE)
+			break;
+		err = push(&stacks->way, number, is_leaf);
+		is_leaf = prefix != STACK_NODE_NONE && node->frame.is_kernel &&
+			  !stacks->nodes.items[prefix].frame.is_kernel;
+		number = prefix;
+	}
+	return err;
+}
+
+static int make_stack(struct stacks *stacks, uint32_t leaf)
+{
+	uint32_t stack;
+	int err;
+
+	forget_if_many(stacks);
+	err = climb(stacks, leaf, &stack);
+	while (!err && stacks->way.count) {
+		uint32_t next = stacks->way.items[--stacks->way.count];
+
+		err = add_stack(stacks, &stacks->nodes.items[next >> 1], next & 1, &stack);
+	}
+	return err;
+}
+
+int stacks_find(struct stacks *stacks, uint32_t node, uint64_t time_ns, uint32_t *stack)
+{
+	struct node *leaf;
+	int err = 0;
+
+	if (node >= stacks->nodes.count)
+		return -EBADMSG;
+	seek(stacks, time_ns);
+	leaf = node_at(stacks, node);
+	if (leaf->stacks[true] == STACKS_NONE)
+		err = make_stack(stacks, node);
+	if (err)
+		return err;
+	leaf->samples++;
+	*stack = leaf->stacks[true];
+	return 0;
+}
+
+struct stack stacks_at(const struct stacks *stacks, uint32_t stack)
+{
+	uint64_t key = stacks->keys.keys[stack];
+
+	return (struct stack){.prefix = (uint32_t)(key >> 32), .location = (uint32_t)key};
+}

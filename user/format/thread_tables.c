@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread_tables.c - the tables of a thread as JSON. Strings are numbered as the frames that use
+ * them are written.
+ */
+#include "format/thread_stream.h"
+
+#include "format/frames.h"
+#include "format/json.h"
+#include "format/spool.h"
+#include "format/unique.h"
+
+#define SAMPLES_SCHEMA "{\"stack\":0,\"time\":1,\"eventDelay\":2,\"threadCPUDelta\":3}"
+#define MARKERS_TABLE                                                                              \
+	"{\"schema\":{\"name\":0,\"startTime\":1,\"endTime\":2,\"phase\":3,\"category\":4,"        \
+	"\"data\":5},\"data\":[]}"
+#define FRAMES_SCHEMA                                                                              \
+	"{\"location\":0,\"relevantForJS\":1,\"innerWindowID\":2,\"implementation\":3,"            \
+	"\"line\":4,\"column\":5,\"category\":6,\"subcategory\":7}"
+#define STACKS_SCHEMA "{\"prefix\":0,\"frame\":1}"
+
+static void table_begin(struct json *json, const char *name, const char *schema)
+{
+	json_key(json, name);
+	json_object_begin(json);
+	json_key_literal(json, "schema", schema);
+	json_key(json, "data");
+	json_array_begin(json);
+}
+
+static void table_end(struct json *json)
+{
+	json_array_end(json);
+	json_object_end(json);
+}
+
+static int write_rows(struct json *json, const char *name, const char *schema, struct spool *rows)
+{
+	int err;
+
+	table_begin(json, name, schema);
+	err = spool_splice(rows, json);
+	table_end(json);
+	return err;
+}
+
+static int write_frames(struct thread_stream *stream, struct unique_table *strings,
+			struct json *json)
+{
+	uint32_t string;
+	size_t i;
+	int err = 0;
+
+	table_begin(json, "frameTable", FRAMES_SCHEMA);
+	for (i = 0; i < stream->locations.count && !err; i++) {
+		const struct location *location =
+			frames_location(stream->source.frames, stream->locations.items[i]);
+
+		err = unique_add(strings, location->text, &string);
+		json_array_begin(json);
+		json_u64(json, string);
+		json_literal(json, "false,null,null,null,null");
+		json_u64(json, location->category);
+		json_literal(json, "0");
+		json_array_end(json);
+	}
+	table_end(json);
+	return err;
+}
+
+static void write_strings(const struct thread_stream *stream, const struct unique_table *strings,
+			  struct json *json)
+{
+	size_t i, length;
+
+	json_key(json, "stringTable");
+	json_array_begin(json);
+	for (i = 0; i < strings->count; i++) {
+		const char *text =
+			frames_text(stream->source.frames, (uint32_t)strings->keys[i], &length);
+
+		json_text_bytes(json, text, length);
+	}
+	json_array_end(json);
+}
+
+int thread_stream_write(struct thread_stream *stream, struct json *json)
+{
+	struct unique_table strings = {0};
+	int err = write_rows(json, "samples", SAMPLES_SCHEMA, stream->rows);
+
+	json_key_literal(json, "markers", MARKERS_TABLE);
+	if (!err)
+		err = write_frames(stream, &strings, json);
+	if (!err)
+		err = write_rows(json, "stackTable", STACKS_SCHEMA, stream->stack_rows);
+	if (!err)
+		write_strings(stream, &strings, json);
+	unique_clear(&strings);
+	return err ? err : json_error(json);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sample_frames.h - the frames of a sample as the kernel sends it, as the buffer wants them. */
+#ifndef GECKOBPF_RECORDING_SAMPLE_FRAMES_H
+#define GECKOBPF_RECORDING_SAMPLE_FRAMES_H
+
+#include <linux/types.h>
+#include <stdint.h>
+
+#include "geckobpf_abi.h"
+
+#define SAMPLE_FRAMES_MAX (GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS + 1)
+
+/*
+ * The record, which is consistent, has the leaf first, kernel frames before user frames; the buffer wants the root first, and no stack
+ * addresses. `frames` has room for SAMPLE_FRAMES_MAX. Returns how many of them are user frames; the kernel's follow.
+ */
+uint32_t sample_frames_turn(const struct gb_sample *sample, uint64_t *frames);
+
+#endif

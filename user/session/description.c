@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* description.c - see description.h. */
+#include "session/description.h"
+
+#include "base/clock.h"
+#include "session/session_state.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static void describe_filter(const struct session *session, struct description *out)
+{
+	if (session->config->all)
+		snprintf(out->thread_filter, sizeof(out->thread_filter), "*");
+	else
+		snprintf(out->thread_filter, sizeof(out->thread_filter), "pid:%u",
+			 session->target.tgid);
+	out->threads[0] = out->thread_filter;
+	out->features[0] = "stackwalk";
+	out->features[1] = "cpu";
+	out->features[2] = session->config->kernel_stacks ? "kernel" : NULL;
+}
+
+void description_collect(const struct session *session, struct description *out)
+{
+	const struct session_config *config = session->config;
+	const char *name = config->all ? "all processes" : session->target.name;
+	uint64_t from_ns;
+
+	facts_read(&out->machine);
+	numbers_collect(session, &out->numbers);
+	from_ns = out->numbers.from_ns;
+	describe_filter(session, out);
+	out->facts = (struct recording_facts){
+		.product = config->profile_name ? config->profile_name : name,
+		.version = GECKOBPF_VERSION,
+		.oscpu = out->machine.oscpu,
+		.cpu_name = out->machine.cpu_name[0] ? out->machine.cpu_name : NULL,
+		.physical_cpus = out->machine.physical_cpus,
+		.logical_cpus = out->machine.logical_cpus,
+		.start_real_ns = session->start_real_ns + (from_ns - session->start_ns),
+		.start_ns = from_ns,
+		.end_ns = session->end_ns,
+		.is_cut = from_ns != session->start_ns,
+		.pauses = session->pauses.items,
+		.pause_count = session->pauses.count,
+		.interval_ns = NS_PER_SEC / config->rate_hz,
+		.buffer_bytes = config->buffer_bytes,
+		.duration_s = config->duration_s,
+		.threads = out->threads,
+		.features = out->features,
+		.include_args = config->include_args,
+		.writer_pid = (uint32_t)getpid(),
+		.boot_id = out->machine.boot_id[0] ? out->machine.boot_id : NULL,
+		.began_ns = session->start_ns,
+	};
+}
+
+void description_log(const struct session *session, int symbols_error, struct description *out)
+{
+	provenance_add(session, symbols_error, &out->provenance, &out->numbers);
+	out->facts.log = out->numbers.facts;
+	out->facts.log_count = out->numbers.count;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* facts.h - what the profile says of the machine. */
+#ifndef GECKOBPF_SESSION_FACTS_H
+#define GECKOBPF_SESSION_FACTS_H
+
+#include <stdint.h>
+
+struct machine_facts {
+	char oscpu[256]; /* "Linux 6.18.44 x86_64" */
+	char cpu_name[128]; /* "" if not known */
+	uint32_t physical_cpus, logical_cpus; /* cores, online CPUs */
+	char boot_id[64]; /* "" if not known */
+};
+
+void facts_read(struct machine_facts *out);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* forget.c - see forget.h. */
+#include "session/forget.h"
+
+#include "base/clock.h"
+#include "buffer/profile_memory.h"
+#include "capture/drain.h"
+#include "capture/publish.h"
+#include "recording/records.h"
+#include "session/session_state.h"
+
+#define SETTLED_NS (2 * NS_PER_SEC) /* all records of what was so long ago have been applied */
+#define ROLL_NS (60 * NS_PER_SEC)
+#define BUFFER_BYTES 700 /* of a process, besides its chunks */
+#define SIDE_SHARE 4 /* what is known of processes may be a quarter of the buffer's limit */
+
+static bool forgets_process(void *context, struct process *process)
+{
+	return publisher_forget_process(context, process);
+}
+
+static bool forgets_object(void *context, const struct object *object)
+{
+	return publisher_forget_object(context, object);
+}
+
+static void dropped_mapping(void *context, const struct process *process, size_t index)
+{
+	publisher_drop_mapping(context, process, index);
+}
+
+struct expire_keeper forget_keeper(struct publisher *publisher)
+{
+	return (struct expire_keeper){.forgets_process = forgets_process,
+				      .forgets_object = forgets_object,
+				      .dropped_mapping = dropped_mapping,
+				      .context = publisher};
+}
+
+static uint64_t before(uint64_t now_ns, uint64_t age_ns)
+{
+	return now_ns > age_ns ? now_ns - age_ns : 0;
+}
+
+/* What no profile shows any more: numbers.c begins them after it. */
+static uint64_t hide(struct session *session, uint64_t now_ns)
+{
+	const uint64_t age_ns = (uint64_t)(session->config->forget_s * NS_PER_SEC);
+	uint64_t hidden_ns =
+		memory_controller_complete_since_ns(profile_memory_controller(session->memory));
+
+	if (age_ns && before(now_ns, age_ns) > hidden_ns)
+		hidden_ns = before(now_ns, age_ns);
+	if (hidden_ns > session->hidden_ns)
+		session->hidden_ns = hidden_ns;
+	return session->hidden_ns;
+}
+
+void forget_old(struct session *session, uint64_t now_ns)
+{
+	struct memory_controller *memory = profile_memory_controller(session->memory);
+	const size_t bytes = records_side_bytes(session->records) +
+			     publisher_bytes(session->publisher) +
+			     memory_controller_get_stats(memory).managers * BUFFER_BYTES;
+	const struct expire_horizon horizon = {
+		.settled_ns = before(now_ns, SETTLED_NS),
+		.hidden_ns = hide(session, now_ns),
+		.is_pressed = bytes > session->config->buffer_bytes / SIDE_SHARE,
+	};
+
+	if (now_ns >= session->next_roll_ns) {
+		if (session->next_roll_ns)
+			(void)drain_call_roll(session->drain); /* the next one does as well */
+		session->next_roll_ns = now_ns + ROLL_NS;
+	}
+	memory_controller_set_extra(memory, bytes);
+	records_expire(session->records, &horizon);
+}

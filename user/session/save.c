@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* save.c - see save.h. */
+#include "session/save.h"
+
+#include "archive/archive.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "session/description.h"
+#include "base/output.h"
+#include "format/profile.h"
+#include "format/spool.h"
+#include "session/numbers.h"
+#include "session/rescue.h"
+#include "session/session_state.h"
+#include "symbol/kernel_symbols.h"
+#include "symbol/symbolizer.h"
+#include "target/command.h"
+#include "target/process.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATH_BYTES 4200
+#define KALLSYMS "/proc/kallsyms"
+/* To read the kernel's symbols takes about as long as this much of the buffer. */
+#define KERNEL_SYMBOLS_WORK (512 << 10)
+
+/* ---- where to -------------------------------------------------------------------- */
+
+static void default_path(const struct session *session, char *path, size_t path_bytes)
+{
+	const char *name = session->config->all ? "system" : session->target.name;
+	char safe[32], when[32];
+	time_t now = time(NULL);
+	struct tm local;
+	size_t i;
+
+	for (i = 0; name[i] && i < sizeof(safe) - 1; i++)
+		safe[i] = strchr("/ \t\n:*?\"<>|\\'", name[i]) || (unsigned char)name[i] < ' '
+				  ? '_'
+				  : name[i];
+	safe[i] = '\0';
+	localtime_r(&now, &local);
+	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &local);
+	if (session->config->all)
+		snprintf(path, path_bytes, "%s-%s.json.gz", safe, when);
+	else
+		snprintf(path, path_bytes, "%s-%u-%s.json.gz", safe, session->target.tgid, when);
+}
+
+int save_check(struct session *session)
+{
+	char path[128];
+	int err;
+
+	/* The stream is the output. */
+	if (session->config->stream && !session->config->output)
+		return 0;
+	/* A command has no pid yet; its file is named, in the same directory, when it has. */
+	default_path(session, path, sizeof(path));
+	err = output_check(session->config->output ? session->config->output : path);
+	if (!err)
+		return 0;
+	if (err == -EINVAL)
+		log_error(
+			"%s: unknown suffix; give a .json, .json.gz, .json.zst or .gbpf file, or - "
+			"for stdout",
+			session->config->output);
+	else
+		log_error("%s: cannot write there: %s; give another file with --output",
+			  session->config->output ? session->config->output : path, strerror(-err));
+	return err;
+}
+
+/* ---- the profile --------------------------------------------------------------------- */
+
+/* Everything that profile_write() needs for as long as it may be called again. */
+struct writing {
+	struct description description;
+	struct progress_view view;
+	struct progress whole;
+	struct symbolizer *symbolizer;
+	struct kernel_symbols *kernel;
+};
+
+/* Why kernel frames have no names; logs it. */
+static int open_kernel_symbols(struct writing *writing)
+{
+	int err = kernel_symbols_open(&writing->kernel, NULL);
+
+	if (err == -EACCES)
+		log_warn("kernel symbols: hidden; kernel frames have no names. To see them: sysctl "
+			 "kernel.kptr_restrict=0");
+	else if (err && err != -ENOMEM)
+		log_warn("kernel symbols: %s; kernel frames have no names", strerror(-err));
+	return err;
+}
+
+static int open_symbols(const struct session *session, struct writing *writing, bool raw,
+			int *kernel_error)
+{
+	const struct symbol_search search = {.dirs = session->config->symbol_dirs,
+					     .dir_count = session->config->symbol_dir_count};
+	const struct symbol_options options = {.search = &search};
+	int err;
+
+	*kernel_error = 0;
+	/* A raw capture can have the names later, on another day. */
+	if (session->config->addresses || raw)
+		return 0;
+	err = symbolizer_open(&writing->symbolizer, &options);
+	if (!err && session->config->kernel_stacks)
+		*kernel_error = open_kernel_symbols(writing);
+	return *kernel_error == -ENOMEM ? -ENOMEM : err;
+}
+
+static void close_symbols(struct writing *writing)
+{
+	kernel_symbols_close(writing->kernel);
+	symbolizer_close(writing->symbolizer);
+	writing->kernel = NULL;
+	writing->symbolizer = NULL;
+}
+
+/* Everything that can be said before the profile is written. */
+static int prepare(struct session *session, struct writing *writing, bool raw, uint64_t until_ns)
+{
+	int err, kernel_error;
+
+	/* Who writes a capture has no say on the terminal: the recording has. */
+	writing->view.style = until_ns ? PROGRESS_NONE : session->config->progress;
+	stages_enter(&session->stages, "symbols");
+	description_collect(session, &writing->description);
+	writing->description.facts.until_ns = until_ns;
+	progress_begin(&writing->whole, &writing->view, "reading kernel symbols",
+		       KERNEL_SYMBOLS_WORK + writing->description.numbers.used_bytes + 1);
+	err = open_symbols(session, writing, raw, &kernel_error);
+	progress_add(&writing->whole, KERNEL_SYMBOLS_WORK);
+	description_log(session, kernel_error, &writing->description);
+	return err;
+}
+
+/* Nothing is looked up for a raw capture. */
+static bool is_raw(const char *path)
+{
+	return !strcmp(output_suffix(path), ".gbpf");
+}
+
+static int write_to_output(void *context, const void *bytes, size_t size)
+{
+	return output_write(context, bytes, size);
+}
+
+static int write_raw(const struct profile_input *input, struct output *output)
+{
+	const struct section_sink sink = {write_to_output, output};
+	struct section_writer *writer;
+	int err = section_writer_open(&writer, &sink);
+
+	if (err)
+		return err;
+	err = archive_write(writer, &input->recording, KALLSYMS, input->progress);
+	section_writer_close(writer);
+	return err;
+}
+
+/* Whose disk it is if there is trouble with one: the output's, or that of what does not fit into memory meanwhile. */
+static void set_failed(char failed[PATH_BYTES], const char *path, bool is_output)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!is_output)
+		snprintf(failed, PATH_BYTES, "%s", spool_directory());
+	else if (!strcmp(path, "-"))
+		snprintf(failed, PATH_BYTES, "/dev/stdout");
+	else if (slash)
+		snprintf(failed, PATH_BYTES, "%.*s/", (int)(slash - path), path);
+	else
+		snprintf(failed, PATH_BYTES, ".");
+}
+
+/* `failed` is set to what is on the disk that an error speaks of, if it speaks of one. */
+static int write_to(struct session *session, struct writing *writing, const char *path,
+		    struct profile_summary *summary, uint64_t *bytes, char failed[PATH_BYTES])
+{
+	const struct output_options options = {
+		.is_cancelled = session_is_cancelled,
+		.context = session,
+		.owner_uid = session->account.is_set ? (int)session->account.uid : -1,
+		.owner_gid = session->account.is_set ? (int)session->account.gid : -1,
+	};
+	struct progress part;
+	const struct profile_input input = {
+		.recording.facts = &writing->description.facts,
+		.recording.processes = session->processes,
+		.recording.objects = session->objects,
+		.symbolizer = writing->symbolizer,
+		.kernel = writing->kernel,
+		.progress = &part,
+		.stages = &session->stages,
+	};
+	struct output *output;
+	int err;
+
+	set_failed(failed, path, true);
+	err = output_open(&output, path, &options);
+	if (err)
+		return err;
+	summary->top_count = session->config->top;
+	progress_split(&part, &writing->whole, writing->description.numbers.used_bytes + 1, NULL,
+		       1);
+	err = is_raw(path) ? write_raw(&input, output) : profile_write(&input, output, summary);
+	if (!err)
+		err = output_commit(output);
+	if (!err)
+		progress_end(&writing->whole);
+	*bytes = output_bytes_out(output);
+	set_failed(failed, path, output_error(output) != 0);
+	output_close(output);
+	return err;
+}
+
+/* Whether there is a profile, and what there is to say of it, or of its absence. */
+static int write_and_report(struct session *session, struct writing *writing, const char *path,
+			    char failed[PATH_BYTES])
+{
+	struct profile_summary summary = {0};
+	uint64_t bytes = 0;
+	int err;
+
+	err = write_to(session, writing, path, &summary, &bytes, failed);
+	if (!err && is_raw(path)) {
+		numbers_print_raw(session, &writing->description.numbers, path, bytes);
+	} else if (!err) {
+		numbers_print(session, &writing->description.numbers, path, bytes, &summary);
+		numbers_print_top(path, &summary);
+	} else if (err == -EINTR) {
+		log_error("%s: interrupted while writing; nothing was saved", path);
+	} else if (err == -EPIPE) {
+		log_error("stdout: its reader went away before it had the whole profile");
+	} else {
+		log_error("%s: cannot write the %s: %s", strcmp(path, "-") ? path : "stdout",
+			  is_raw(path) ? "raw capture" : "profile", strerror(-err));
+	}
+	profile_summary_clear(&summary);
+	return err;
+}
+
+/* ---- what is saved if that fails ----------------------------------------------------- */
+
+struct raw_attempt {
+	struct session *session;
+	struct writing *writing;
+};
+
+static int write_raw_capture(void *context, const char *path)
+{
+	struct raw_attempt *attempt = context;
+	struct writing *writing = attempt->writing;
+	struct profile_summary none = {0};
+	char failed[PATH_BYTES];
+	uint64_t bytes;
+
+	progress_begin(&writing->whole, &writing->view, "saving a raw capture",
+		       writing->description.numbers.used_bytes + 1);
+	return write_to(attempt->session, writing, path, &none, &bytes, failed);
+}
+
+/* The command that makes the profile that was wanted of the raw capture. */
+static void tell_where(const char *raw, const char *path)
+{
+	const char *profile = is_raw(path) || !strcmp(path, "-") ? "PROFILE.json.gz" : path;
+
+	log_error("what was recorded is saved as a raw capture; make the profile of it with: "
+		  "geckobpf convert %s -o %s",
+		  raw, profile);
+}
+
+/*
+ * Nothing is looked up for a raw capture, and little memory is needed, so what kept the profile from being made need not keep
+ * it.
+ */
+static void save_elsewhere(struct session *session, struct writing *writing, const char *path,
+			   const char *failed)
+{
+	struct raw_attempt attempt = {session, writing};
+	char name[128], raw[PATH_BYTES];
+	const struct rescue rescue = {
+		.path = path, .failed = failed, .suffix = ".gbpf", .stdout_name = name};
+	int err;
+
+	default_path(session, name, sizeof(name));
+	name[output_suffix(name) - name] = '\0';
+	close_symbols(writing);
+	err = rescue_write(&rescue, write_raw_capture, &attempt, raw, sizeof(raw));
+	if (!err)
+		tell_where(raw, path);
+	else if (err == -EINTR)
+		log_error("%s: interrupted while writing; nothing was saved", raw);
+	else
+		log_error("%s: cannot write a raw capture either: %s; the recording is lost",
+			  *raw ? raw : path, strerror(-err));
+}
+
+/* To `path`, with everything up to `until_ns`; 0: all. */
+static int save(struct session *session, const char *path, uint64_t until_ns)
+{
+	struct writing writing = {0};
+	char failed[PATH_BYTES] = "";
+	int err;
+
+	err = prepare(session, &writing, is_raw(path), until_ns);
+	if (err)
+		log_error("%s: cannot write the profile: symbols: %s", path, strerror(-err));
+	else
+		err = write_and_report(session, &writing, path, failed);
+	if (err && err != -EINTR)
+		save_elsewhere(session, &writing, path,
+			       rescue_is_disk_trouble(err) ? failed : NULL);
+	close_symbols(&writing);
+	return err;
+}
+
+static void output_path(const struct session *session, char *path, size_t path_bytes)
+{
+	if (session->config->output)
+		snprintf(path, path_bytes, "%s", session->config->output);
+	else
+		default_path(session, path, path_bytes);
+}
+
+int save_profile(struct session *session)
+{
+	char path[PATH_BYTES];
+
+	output_path(session, path, sizeof(path));
+	return save(session, path, 0);
+}
+
+int save_capture(struct session *session, unsigned int number)
+{
+	char whole[PATH_BYTES], path[PATH_BYTES + 16];
+	const char *suffix;
+
+	output_path(session, whole, sizeof(whole));
+	/* stdout is for the last one. */
+	if (!strcmp(whole, "-"))
+		default_path(session, whole, sizeof(whole));
+	suffix = output_suffix(whole);
+	snprintf(path, sizeof(path), "%.*s-%u%s", (int)(suffix - whole), whole, number, suffix);
+	return save(session, path, session->end_ns);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* save.h - the end of a session: the profile into its file, the summary to the user. */
+#ifndef GECKOBPF_SESSION_SAVE_H
+#define GECKOBPF_SESSION_SAVE_H
+
+struct session;
+
+/* Settles the name of the output file and checks that it can be written, before anything is recorded. 0 or -errno, logged. */
+int save_check(struct session *session);
+
+/*
+ * Writes the profile. The first error ends that and leaves no file; it is logged, and what was recorded is saved as a raw
+ * capture elsewhere (rescue.h), unless the user interrupted it (-EINTR). 0; -errno, whatever could be saved.
+ */
+int save_profile(struct session *session);
+
+/* Writes a profile of everything up to session->end_ns beside where the last one will be: "NAME-2.json.gz". As above. */
+int save_capture(struct session *session, unsigned int number);
+
+#endif

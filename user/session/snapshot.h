@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * snapshot.h - a profile of what has been recorded so far, written while recording goes on.
+ *
+ *   wanted at T ──> all rings are emptied once more ──> fork ──> the child writes everything up to T and exits
+ *                                                        └─────> the parent records on
+ *
+ * The child has the buffer as it is at the fork, for the price of its page tables; nothing is locked, copied or
+ * stopped, and should it fail or be killed, the recording is not touched. One at a time.
+ */
+#ifndef GECKOBPF_SESSION_SNAPSHOT_H
+#define GECKOBPF_SESSION_SNAPSHOT_H
+
+#include <stdbool.h>
+
+struct session;
+struct snapshot;
+
+/* `session` is borrowed. 0 or -ENOMEM. */
+int snapshot_open(struct snapshot **out, struct session *session);
+/* Waits for the child. NULL is fine. */
+void snapshot_close(struct snapshot *snapshot);
+
+/* Asks for a profile that ends now. 0 or -EBUSY. */
+int snapshot_request(struct snapshot *snapshot);
+
+/* Forks when everything up to the requested time has been drained; to be called after each drain. */
+void snapshot_poll(struct snapshot *snapshot);
+
+/* As snapshot_poll(), but waits until it is time: everything has been drained, and nothing more will come. */
+void snapshot_finish(struct snapshot *snapshot);
+
+/* Takes note of the child's end, if it has ended. */
+void snapshot_reap(struct snapshot *snapshot);
+
+/* Whether one was requested and is not finished. */
+bool snapshot_is_busy(const struct snapshot *snapshot);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stream.c - see stream.h.
+ *
+ * What an image's number, or a thread's, means in the file must not change between what says it and the entries that use it; so
+ * everything that is new is written in one go, just before anything is forgotten (run.c).
+ */
+#include "session/stream.h"
+
+#include "archive/archive.h"
+#include "base/log.h"
+#include "buffer/profile_memory.h"
+#include "session/description.h"
+#include "base/output.h"
+#include "session/numbers.h"
+#include "session/session_state.h"
+#include "target/object.h"
+#include "target/process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KALLSYMS "/proc/kallsyms"
+#define MAX_KEPT 100000 /* older files of the same name */
+#define LOG_NS (10 * NS_PER_SEC) /* the counters need not be as fresh as the samples */
+
+struct stream {
+	struct session *session;
+	const char *path; /* borrowed */
+	struct output *output;
+	struct section_writer *sections;
+	struct archive_writer writer;
+	struct description description;
+	bool has_begun;
+	int error;
+	uint64_t next_ns, next_log_ns;
+	uint64_t next_serial; /* files before it are written */
+	uint64_t cpu_ns; /* that it took */
+};
+
+static void fail(struct stream *stream, int err, bool is_last)
+{
+	const double after_s =
+		(double)(stream->next_ns - STREAM_NS - stream->session->start_ns) / NS_PER_SEC;
+
+	stream->error = err;
+	log_status_clear();
+	log_error("%s: cannot write: %s; it has the first %.1f s%s", stream->path, strerror(-err),
+		  after_s > 0 ? after_s : 0,
+		  is_last ? "; a profile of what is in memory is written"
+			  : "; recording goes on in memory, and a profile is written at the end");
+}
+
+/* ---- opening ------------------------------------------------------------------- */
+
+static int write_to_output(void *context, const void *bytes, size_t size)
+{
+	return output_write(context, bytes, size);
+}
+
+static int open_file(struct stream *stream)
+{
+	const struct account *account = &stream->session->account;
+	const struct output_options options = {
+		.owner_uid = account->is_set ? (int)account->uid : -1,
+		.owner_gid = account->is_set ? (int)account->gid : -1,
+	};
+	struct section_sink sink = {.write = write_to_output};
+	int err = output_check(stream->path);
+
+	if (!err && strcmp(output_suffix(stream->path), ".gbpf") != 0)
+		err = -EINVAL;
+	if (!err)
+		err = output_open(&stream->output, stream->path, &options);
+	sink.context = stream->output;
+	if (!err)
+		err = section_writer_open(&stream->sections, &sink);
+	stream->writer.sections = stream->sections;
+	/* Now, since it takes a while. */
+	if (!err && stream->session->config->kernel_stacks)
+		err = archive_write_kernel(&stream->writer, KALLSYMS);
+	return err;
+}
+
+int stream_open(struct stream **out, struct session *session)
+{
+	struct stream *stream = calloc(1, sizeof(*stream));
+	int err = -ENOMEM;
+
+	if (stream) {
+		stream->session = session;
+		stream->path = session->config->stream;
+		err = open_file(stream);
+	}
+	if (!err) {
+		*out = stream;
+		return 0;
+	}
+	if (err == -EINVAL)
+		log_error("%s: a stream is a raw capture; give a .gbpf file",
+			  session->config->stream);
+	else
+		log_error("%s: cannot write there: %s; give another file with --stream",
+			  session->config->stream, strerror(-err));
+	stream_close(stream);
+	return err;
+}
+
+void stream_close(struct stream *stream)
+{
+	if (!stream)
+		return;
+	archive_writer_clear(&stream->writer);
+	section_writer_close(stream->sections);
+	output_close(stream->output);
+	free(stream);
+}
+
+/*
+ * What a recording lost its end with is in this file, if a service that restarts it gives it the same name. link(2) replaces nothing;
+ * not all file systems have it.
+ */
+static int keep_as(const char *path, const char *kept)
+{
+	struct stat at;
+
+	if (!link(path, kept))
+		return unlink(path) ? -errno : 0;
+	if (errno == EEXIST || errno == ENOENT)
+		return -errno;
+	if (!lstat(kept, &at))
+		return -EEXIST;
+	return rename(path, kept) ? -errno : 0;
+}
+
+static int keep_older(const char *path)
+{
+	const size_t room = strlen(path) + 16;
+	const char *suffix = output_suffix(path);
+	char *kept = malloc(room);
+	int err = -EEXIST, number;
+
+	if (!kept)
+		return -ENOMEM;
+	for (number = 1; err == -EEXIST && number < MAX_KEPT; number++) {
+		snprintf(kept, room, "%.*s-%d%s", (int)(suffix - path), path, number, suffix);
+		err = keep_as(path, kept);
+	}
+	if (!err)
+		log_info("%s: there was one already; it is %s now", path, kept);
+	free(kept);
+	return err == -ENOENT ? 0 : err;
+}
+
+int stream_begin(struct stream *stream)
+{
+	struct description *description;
+	int err;
+
+	if (!stream)
+		return 0;
+	description = &stream->description;
+	description_collect(stream->session, description);
+	/* All of it will be in the file, whatever the buffer has forgotten by then. */
+	description->facts.start_ns = stream->session->start_ns;
+	description->facts.start_real_ns = stream->session->start_real_ns;
+	description->facts.is_cut = false;
+	stream->has_begun = true;
+	stream->next_ns = stream->session->start_ns + STREAM_NS;
+	err = archive_write_head(&stream->writer, &description->facts);
+	if (!err)
+		err = keep_older(stream->path);
+	if (!err)
+		err = output_publish(stream->output);
+	stream->error = err;
+	if (err)
+		log_error("%s: cannot write there: %s; give another file with --stream",
+			  stream->path, strerror(-err));
+	return err;
+}
+
+/* ---- writing --------------------------------------------------------------------- */
+
+/* They are in the order of their serials. */
+static int write_files(struct stream *stream)
+{
+	const struct objects *objects = stream->session->objects;
+	size_t at = objects_count(objects);
+	int err = 0;
+
+	while (at && objects_at(objects, at - 1)->serial >= stream->next_serial)
+		at--;
+	for (; at < objects_count(objects) && !err; at++) {
+		const struct object *object = objects_at(objects, at);
+
+		err = archive_write_file(&stream->writer, object);
+		stream->next_serial = (uint64_t)object->serial + 1;
+	}
+	return err;
+}
+
+static int write_processes(struct stream *stream)
+{
+	const struct processes *processes = stream->session->processes;
+	size_t count = processes_count(processes), i;
+	int err = 0;
+
+	for (i = 0; i < count && !err; i++)
+		if (processes_at(processes, i)->is_news)
+			err = archive_write_process(&stream->writer, processes_at(processes, i),
+						    false);
+	for (i = 0; i < count && !err; i++) {
+		struct process *process = processes_at(processes, i);
+
+		err = archive_write_blocks(&stream->writer, process, &process->told);
+	}
+	return err;
+}
+
+static void collect_log(struct stream *stream)
+{
+	struct description *description = &stream->description;
+	struct numbers *numbers = &description->numbers;
+
+	numbers_collect(stream->session, numbers);
+	numbers_set(numbers, "samples_overwritten", stream->writer.missed);
+	if (stream->writer.damaged)
+		numbers_add(numbers,
+			    &(struct recording_fact){.name = "capture_samples_lost_damaged",
+						     .value = stream->writer.damaged});
+	numbers_add(numbers, &(struct recording_fact){.name = "stream_bytes",
+						      .value = output_bytes_in(stream->output)});
+	numbers_add(numbers,
+		    &(struct recording_fact){.name = "stream_cpu_ns", .value = stream->cpu_ns});
+	description_log(stream->session, 0, description);
+}
+
+static int write_end(struct stream *stream, uint64_t now_ns, bool is_last)
+{
+	struct recording_facts *facts = &stream->description.facts;
+
+	facts->log_count = 0;
+	if (is_last || now_ns >= stream->next_log_ns) {
+		collect_log(stream);
+		stream->next_log_ns = now_ns + LOG_NS;
+	}
+	facts->end_ns = now_ns;
+	facts->pauses = stream->session->pauses.items;
+	facts->pause_count = stream->session->pauses.count;
+	return archive_write_end(&stream->writer, facts, is_last);
+}
+
+static void write_all(struct stream *stream, uint64_t now_ns, bool is_last)
+{
+	const uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int err;
+
+	profile_memory_pause(stream->session->memory);
+	err = write_files(stream);
+	if (!err)
+		err = write_processes(stream);
+	profile_memory_resume(stream->session->memory);
+	if (!err)
+		err = write_end(stream, now_ns, is_last);
+	if (!err)
+		err = is_last ? output_commit(stream->output) : output_flush(stream->output);
+	if (err)
+		fail(stream, err, is_last);
+	stream->next_ns = now_ns + STREAM_NS;
+	stream->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+}
+
+void stream_write(struct stream *stream, uint64_t now_ns)
+{
+	if (stream && stream->has_begun && !stream->error)
+		write_all(stream, now_ns, false);
+}
+
+void stream_poll(struct stream *stream, uint64_t now_ns)
+{
+	if (stream && now_ns >= stream->next_ns)
+		stream_write(stream, now_ns);
+}
+
+int stream_finish(struct stream *stream)
+{
+	if (!stream)
+		return 0;
+	/* Stopped before it began: an empty recording. */
+	if (!stream->has_begun)
+		(void)stream_begin(stream);
+	if (!stream->error)
+		write_all(stream, stream->session->end_ns, true);
+	if (!stream->error)
+		numbers_print_stream(
+			stream->session, &stream->description.numbers, stream->path,
+			&(struct stream_numbers){.bytes = output_bytes_out(stream->output),
+						 .samples = stream->writer.written,
+						 .missed = stream->writer.missed,
+						 .damaged = stream->writer.damaged});
+	return stream->error;
+}
+
+int stream_error(const struct stream *stream)
+{
+	return stream ? stream->error : 0;
+}

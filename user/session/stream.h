@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stream.h - a raw capture that is written while the recording goes on (--stream).
+ *
+ *   open ──> begin ──> write, write, ... ──> finish
+ *
+ * Whatever ends the profiler, the file has what was recorded up to the last write, which is at most STREAM_NS ago and a look at the
+ * clock, a tenth of a second. What is forgotten is in the file before, and so is what is overwritten in the buffer, unless that
+ * happens between two writes: then it is counted. So the file may hold more than memory.
+ * A file that has the name already is kept: it is renamed to the first of FILE-1.gbpf, FILE-2.gbpf, ... that is free.
+ * When the file cannot be written, that is said at once, and the recording goes on in memory alone.
+ *
+ * `stream` NULL is fine everywhere: none was asked for, and nothing is done.
+ */
+#ifndef GECKOBPF_SESSION_STREAM_H
+#define GECKOBPF_SESSION_STREAM_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+
+#define STREAM_NS (NS_PER_SEC / 2)
+
+struct session;
+struct stream;
+
+/* Makes the file, under another name so far. 0 or -errno, logged. */
+int stream_open(struct stream **out, struct session *session);
+
+/* The recording begins: the file gets its name. 0 or -errno, logged. */
+int stream_begin(struct stream *stream);
+
+/* Writes what there is. Errors are logged and kept. */
+void stream_write(struct stream *stream, uint64_t now_ns);
+/* The same, when it is time to. */
+void stream_poll(struct stream *stream, uint64_t now_ns);
+
+/* The recording is over: writes the rest and the end, and says so. 0; the error that ended the stream early. */
+int stream_finish(struct stream *stream);
+
+/* What ended it early, -errno; 0: nothing did. */
+int stream_error(const struct stream *stream);
+
+void stream_close(struct stream *stream);
+
+#endif
