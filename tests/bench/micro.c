@@ -135,7 +135,7 @@ static int run_put(uint64_t paths, uint64_t count)
 
 /* ---- a recording becomes a file ------------------------------------------------- */
 
-struct recording {
+struct toy {
 	struct memory_controller *memory;
 	struct entry_cache *cache;
 	struct processes *processes;
@@ -159,7 +159,7 @@ static int find_code(const char *path, struct code *code)
 	return text ? 0 : -ENOEXEC;
 }
 
-static int add_threads(struct recording *recording)
+static int add_threads(struct toy *recording)
 {
 	struct gb_task task = {.tgid = 1000, .start_ns = 1, .group_start_ns = 1};
 	struct thread *thread;
@@ -176,7 +176,7 @@ static int add_threads(struct recording *recording)
 	return err;
 }
 
-static int add_library(struct recording *recording, const char *path, const struct code *code)
+static int add_library(struct toy *recording, const char *path, const struct code *code)
 {
 	const struct object_sighting sighting = {.pid = 1, .device = 1, .inode = 1, .path = path};
 	struct mapping mapping = {.start = BASE, .end = code->start + code->bytes};
@@ -185,7 +185,7 @@ static int add_library(struct recording *recording, const char *path, const stru
 	return err ? err : address_space_add(&recording->process->space, &mapping);
 }
 
-static void close_recording(struct recording *recording)
+static void close_recording(struct toy *recording)
 {
 	if (recording->process)
 		profile_buffer_close(recording->process->buffer);
@@ -195,7 +195,7 @@ static void close_recording(struct recording *recording)
 	memory_controller_close(recording->memory);
 }
 
-static int open_recorded_buffer(struct recording *recording)
+static int open_recorded_buffer(struct toy *recording)
 {
 	struct profile_buffer_config config = {
 		.memory = recording->memory, .process_id = 1000, .period_ns = 50000};
@@ -205,7 +205,7 @@ static int open_recorded_buffer(struct recording *recording)
 	return err ? err : profile_buffer_open(&recording->process->buffer, &config);
 }
 
-static int open_recording(struct recording *recording, const char *library, uint64_t count)
+static int open_recording(struct toy *recording, const char *library, uint64_t count)
 {
 	struct code code;
 	int err = find_code(library, &code);
@@ -227,7 +227,7 @@ static int open_recording(struct recording *recording, const char *library, uint
 	return err;
 }
 
-static int write_recording(const struct recording *recording, struct symbolizer *symbolizer,
+static int write_recording(const struct toy *recording, struct symbolizer *symbolizer,
 			   const char *path)
 {
 	static const char *const none[] = {NULL};
@@ -266,7 +266,7 @@ static int write_recording(const struct recording *recording, struct symbolizer 
 
 static int run_write(const char *library, uint64_t count, const char *path)
 {
-	struct recording recording = {0};
+	struct toy recording = {0};
 	struct symbolizer *symbolizer = NULL;
 	uint64_t begin_ns;
 	int err = open_recording(&recording, library, count);

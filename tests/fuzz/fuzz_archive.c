@@ -17,12 +17,13 @@
 #include <unistd.h>
 
 #include "archive/archive.h"
+#include "base/error.h"
 #include "base/fd.h"
+#include "base/output.h"
 #include "buffer/profile_memory.h"
-#include "format/fault.h"
+#include "format/profile.h"
 #include "format/stack_json.h"
 #include "format/stack_profile.h"
-#include "base/output.h"
 #include "symbol/kernel_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -65,12 +66,12 @@ static void check_text(void)
 	/* A capture may say that a program ran for centuries. */
 	static const char too_long[] = "is more than a program can use";
 	struct stack_profile *profile;
-	struct fault fault = {""};
+	struct error error = {0};
 
 	check(!stack_profile_open(&profile));
-	if (stack_json_parse(profile, "fuzz", text.items, text.count, &fault) &&
-	    !strstr(fault.text, too_long)) {
-		fprintf(stderr, "%s: %.*s\n", fault.text, (int)text.count, text.items);
+	if (stack_json_parse(profile, "fuzz", text.items, text.count, &error) &&
+	    !strstr(error.cause, too_long)) {
+		fprintf(stderr, "%s: %.*s\n", error.cause, (int)text.count, text.items);
 		abort();
 	}
 	stack_profile_close(profile);
@@ -78,9 +79,9 @@ static void check_text(void)
 
 static void write_profile(const struct archive *archive)
 {
-	struct profile_input input = {.facts = &archive->facts,
-				      .processes = archive->processes,
-				      .objects = archive->objects};
+	struct profile_input input = {.recording.facts = &archive->facts,
+				      .recording.processes = archive->processes,
+				      .recording.objects = archive->objects};
 	struct profile_summary summary = {.top_count = 3};
 	struct kernel_symbols *kernel = NULL;
 	char path[32];

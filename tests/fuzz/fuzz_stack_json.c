@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/fault.h"
+#include "base/error.h"
 #include "format/folded.h"
 #include "format/hot_list.h"
 #include "format/pprof.h"
@@ -68,13 +68,13 @@ static void write_all(const struct stack_profile *profile)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct stack_profile *profile;
-	struct fault fault = {""};
+	struct error error = {0};
 	int err;
 
 	check(!stack_profile_open(&profile));
-	err = stack_json_parse(profile, "fuzz", (const char *)data, size, &fault);
+	err = stack_json_parse(profile, "fuzz", (const char *)data, size, &error);
 	/* Whoever is refused is told why. */
-	check(!err || fault.text[0]);
+	check(!err || error.cause[0]);
 	if (!err) {
 		check_sums(profile);
 		write_all(profile);

@@ -18,7 +18,7 @@
 
 #include "alloc.h"
 #include "format/content.h"
-#include "format/fault.h"
+#include "base/error.h"
 #include "format/out_file.h"
 
 #define TEXT_BYTES 300000 /* more than the first piece of room */
@@ -50,7 +50,7 @@ static int set_up(void **state)
 }
 
 static int read_bytes(const char *bytes, size_t size, size_t max, char **out, size_t *out_size,
-		      struct fault *fault)
+		      struct error *error)
 {
 	int fd = memfd_create("content", MFD_CLOEXEC), err;
 	char path[64];
@@ -58,7 +58,7 @@ static int read_bytes(const char *bytes, size_t size, size_t max, char **out, si
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, size), (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	err = content_read(path, max, out, out_size, fault);
+	err = content_read(path, max, out, out_size, error);
 	close(fd);
 	return err;
 }
@@ -93,14 +93,14 @@ static void expect_cut(const char *bytes, size_t size, size_t magic_bytes, const
 	size_t length;
 
 	for (length = magic_bytes; length < size; length++) {
-		struct fault fault;
+		struct error error;
 		char *out = NULL;
 		size_t out_size;
 
-		assert_int_equal(read_bytes(bytes, length, MAX_BYTES, &out, &out_size, &fault),
+		assert_int_equal(read_bytes(bytes, length, MAX_BYTES, &out, &out_size, &error),
 				 -EBADMSG);
 		assert_null(out);
-		assert_string_equal(fault.text, why);
+		assert_string_equal(error.cause, why);
 	}
 }
 
@@ -113,30 +113,30 @@ static void test_every_truncation(void **state)
 
 static void test_damaged(void **state)
 {
-	struct fault fault;
+	struct error error;
 	char *out;
 	size_t size;
 
 	(void)state;
 	gzip[gzip_bytes - 8] ^= 1; /* the checksum */
-	assert_int_equal(read_bytes(gzip, gzip_bytes, MAX_BYTES, &out, &size, &fault), -EBADMSG);
-	assert_string_equal(fault.text, "its gzip data are broken");
+	assert_int_equal(read_bytes(gzip, gzip_bytes, MAX_BYTES, &out, &size, &error), -EBADMSG);
+	assert_string_equal(error.cause, "its gzip data are broken");
 	gzip[gzip_bytes - 8] ^= 1;
 	zstd[4] ^= 8; /* a bit of the head that is reserved */
-	assert_int_equal(read_bytes(zstd, zstd_bytes, MAX_BYTES, &out, &size, &fault), -EBADMSG);
-	assert_memory_equal(fault.text, "its zstd data are broken: ", 26);
+	assert_int_equal(read_bytes(zstd, zstd_bytes, MAX_BYTES, &out, &size, &error), -EBADMSG);
+	assert_memory_equal(error.cause, "its zstd data are broken: ", 26);
 	zstd[4] ^= 8;
 }
 
 static void test_too_large(void **state)
 {
-	struct fault fault;
+	struct error error;
 	char *out;
 	size_t size;
 
 	(void)state;
-	assert_int_equal(read_bytes(gzip, gzip_bytes, TEXT_BYTES - 1, &out, &size, &fault), -EFBIG);
-	assert_string_equal(fault.text, "its content is larger than 299999 bytes");
+	assert_int_equal(read_bytes(gzip, gzip_bytes, TEXT_BYTES - 1, &out, &size, &error), -EFBIG);
+	assert_string_equal(error.cause, "its content is larger than 299999 bytes");
 	assert_int_equal(read_bytes(zstd, zstd_bytes, TEXT_BYTES - 1, &out, &size, NULL), -EFBIG);
 	assert_int_equal(read_bytes(text, TEXT_BYTES, TEXT_BYTES - 1, &out, &size, NULL), -EFBIG);
 	assert_int_equal(read_bytes(text, TEXT_BYTES, TEXT_BYTES, &out, &size, NULL), 0);

@@ -14,6 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/log.h"
 
 #include "alloc.h"
@@ -91,6 +92,40 @@ static void test_levels(void **state)
 	assert_int_equal(log_get_level(), LOG_DEBUG);
 }
 
+/* What log_problem() says of an error and of a warning. */
+static void capture_problems(const struct error *error, const struct error *warning, char *text,
+			     size_t size)
+{
+	int fds[2];
+	ssize_t got;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	redirect(fds[1]);
+	log_set_level(LOG_WARN);
+	log_problem(LOG_ERROR, error);
+	log_problem(LOG_WARN, warning);
+	log_problem(LOG_INFO, warning);
+	restore();
+	close(fds[1]);
+	got = read(fds[0], text, size - 1);
+	assert_true(got >= 0);
+	text[got] = '\0';
+	close(fds[0]);
+}
+
+static void test_problems(void **state)
+{
+	struct error error = {0}, warning = {0};
+	char text[512];
+
+	error_set(&error, -1, "/x/100%%s", "cannot write there: %s", "no");
+	error_advise(&error, "give another");
+	error_set(&warning, -1, NULL, "old");
+	capture_problems(&error, &warning, text, sizeof(text));
+	assert_string_equal(text, "geckobpf: /x/100%%s: cannot write there: no; give another\n"
+				  "geckobpf: warning: old\n");
+}
+
 static void test_status_line(void **state)
 {
 	int ours, theirs;
@@ -123,6 +158,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_starts_as_info),
 		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_problems),
 		cmocka_unit_test(test_status_line),
 	};
 

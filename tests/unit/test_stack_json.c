@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "format/fault.h"
+#include "base/error.h"
 #include "format/stack_json.h"
 #include "format/stack_profile.h"
 
@@ -51,7 +51,7 @@
 	",{\"threads\":[" WORKER "],\"meta\":{\"shutdownTime\":null}}]," LOG "}"
 
 static int parse_bytes(const char *text, size_t size, struct stack_profile **profile,
-		       struct fault *fault)
+		       struct error *error)
 {
 	/* At the end of its memory, so that a byte read behind it is noticed. */
 	char *copy = malloc(size + 1);
@@ -60,18 +60,18 @@ static int parse_bytes(const char *text, size_t size, struct stack_profile **pro
 	assert_non_null(copy);
 	memcpy(copy + 1, text, size);
 	assert_int_equal(stack_profile_open(profile), 0);
-	err = stack_json_parse(*profile, "app.json", copy + 1, size, fault);
+	err = stack_json_parse(*profile, "app.json", copy + 1, size, error);
 	free(copy);
 	return err;
 }
 
 static struct stack_profile *parse(const char *text)
 {
-	struct fault fault = {""};
+	struct error error = {0};
 	struct stack_profile *profile;
 
-	if (parse_bytes(text, strlen(text), &profile, &fault))
-		fail_msg("%s", fault.text);
+	if (parse_bytes(text, strlen(text), &profile, &error))
+		fail_msg("%s", error.cause);
 	return profile;
 }
 
@@ -181,10 +181,10 @@ static void test_two_files(void **state)
 	static const char reversed[] = " { " LOG " ,\n\t\"processes\" : [ " PROCESS
 				       " ] , \"threads\" : [\n] , " META " } \r\n";
 	struct stack_profile *profile = parse(reversed);
-	struct fault fault;
+	struct error error;
 
 	(void)state;
-	assert_int_equal(stack_json_parse(profile, "second", DOCUMENT, strlen(DOCUMENT), &fault),
+	assert_int_equal(stack_json_parse(profile, "second", DOCUMENT, strlen(DOCUMENT), &error),
 			 0);
 	assert_int_equal(profile->sources.count, 2);
 	assert_int_equal(profile->sources.items[0].samples_lost, 3);
@@ -236,15 +236,15 @@ static char *replaced(const char *from, const char *to)
 	return text;
 }
 
-static void expect_fault(const char *text, size_t size, const char *why)
+static void expect_error(const char *text, size_t size, const char *why)
 {
-	struct fault fault = {""};
+	struct error error = {0};
 	struct stack_profile *profile;
 
-	if (parse_bytes(text, size, &profile, &fault) != -EBADMSG)
-		fail_msg("no fault, but: %s", why);
-	if (!strstr(fault.text, why))
-		fail_msg("'%s' is not: %s", fault.text, why);
+	if (parse_bytes(text, size, &profile, &error) != -EBADMSG)
+		fail_msg("no error, but: %s", why);
+	if (!strstr(error.cause, why))
+		fail_msg("'%s' is not: %s", error.cause, why);
 	stack_profile_close(profile);
 }
 
@@ -327,7 +327,7 @@ static void test_wrong(void **state)
 	for (i = 0; i < sizeof(wrong_documents) / sizeof(wrong_documents[0]); i++) {
 		char *text = replaced(wrong_documents[i].from, wrong_documents[i].to);
 
-		expect_fault(text, strlen(text), wrong_documents[i].why);
+		expect_error(text, strlen(text), wrong_documents[i].why);
 		free(text);
 	}
 }
@@ -335,12 +335,12 @@ static void test_wrong(void **state)
 static void test_other_files(void **state)
 {
 	(void)state;
-	expect_fault("", 0, "it is empty");
-	expect_fault(" \n", 2, "byte 2: the text ends, where '{' should be");
-	expect_fault("[]", 2, "byte 0: something else, where '{' should be");
-	expect_fault("\0\0\0", 3, "byte 0: something else, where '{' should be");
-	expect_fault("{}", 2, "it has no meta");
-	expect_fault(DOCUMENT "{}", strlen(DOCUMENT) + 2, "more after the end of the profile");
+	expect_error("", 0, "it is empty");
+	expect_error(" \n", 2, "byte 2: the text ends, where '{' should be");
+	expect_error("[]", 2, "byte 0: something else, where '{' should be");
+	expect_error("\0\0\0", 3, "byte 0: something else, where '{' should be");
+	expect_error("{}", 2, "it has no meta");
+	expect_error(DOCUMENT "{}", strlen(DOCUMENT) + 2, "more after the end of the profile");
 }
 
 static void test_every_truncation(void **state)
@@ -349,7 +349,7 @@ static void test_every_truncation(void **state)
 
 	(void)state;
 	for (length = 0; length < strlen(DOCUMENT); length++)
-		expect_fault(DOCUMENT, length, "");
+		expect_error(DOCUMENT, length, "");
 }
 
 /* A byte that is another one may go unnoticed, but not more than that. */
@@ -406,7 +406,7 @@ static void test_depth(void **state)
 	stack_profile_close(profile);
 	free(text);
 	text = deep_thread(STACK_JSON_MAX_DEPTH + 1);
-	expect_fault(text, strlen(text),
+	expect_error(text, strlen(text),
 		     "threads[0].stackTable.data[8192].prefix makes the stack too deep");
 	free(text);
 }

@@ -2,6 +2,8 @@
 /* log.c - see log.h. The level and whether a status line stands are the only state. */
 #include "base/log.h"
 
+#include "base/error.h"
+
 #include <stdio.h>
 #include <unistd.h>
 
@@ -40,6 +42,22 @@ static void print_line(enum log_level level, const char *prefix, const char *for
 void log_at(enum log_level level, const char *format, va_list args)
 {
 	print_line(level, level == LOG_WARN ? "geckobpf: warning: " : "geckobpf: ", format, args);
+}
+
+static void __attribute__((format(printf, 2, 3)))
+print_at(enum log_level level, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_at(level, format, args);
+	va_end(args);
+}
+
+void log_problem(enum log_level level, const struct error *error)
+{
+	print_at(level, "%s%s%s%s%s", error->object, error->object[0] ? ": " : "", error->cause,
+		 error->remedy[0] ? "; " : "", error->remedy);
 }
 
 void log_status(const char *format, ...)

@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
+struct error;
+
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* Messages above `level` are dropped. Starts as LOG_INFO. */
@@ -22,6 +24,8 @@ void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_at(enum log_level level, const char *format, va_list args);
+/* "object: cause; remedy", as far as the error has them. */
+void log_problem(enum log_level level, const struct error *error);
 
 /* Like log_info, without the "geckobpf: " prefix: continues the message before, indented to it. */
 void log_more(const char *format, ...) __attribute__((format(printf, 1, 2)));

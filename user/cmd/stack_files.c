@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "cmd/raw_profile.h"
 #include "format/content.h"
-#include "format/fault.h"
+#include "base/error.h"
 #include "format/json_walk.h"
 #include "format/stack_json.h"
 #include "format/stack_profile.h"
@@ -29,7 +29,7 @@ static int log_no_file(int err)
 	return err;
 }
 
-static void log_failure(const char *path, int err, const struct fault *fault)
+static void log_failure(const char *path, int err, const struct error *error)
 {
 	switch (err) {
 	case -ENOMEM:
@@ -37,11 +37,11 @@ static void log_failure(const char *path, int err, const struct fault *fault)
 			  path);
 		break;
 	case -EBADMSG:
-		log_error("%s: not a profile, or damaged: %s; " WANTED, path, fault->text);
+		log_error("%s: not a profile, or damaged: %s; " WANTED, path, error->cause);
 		break;
 	case -EFBIG:
 		log_error("%s: too large: %s; record for a shorter time, or at a lower --rate",
-			  path, fault->text);
+			  path, error->cause);
 		break;
 	case -ENOENT:
 	case -EACCES:
@@ -101,7 +101,7 @@ static void name_all(char *name, size_t size, const char *const *paths, size_t c
 static int read_profile(struct stack_profile *profile, int fd, const char *const *paths,
 			size_t count)
 {
-	struct fault fault = {""};
+	struct error error = {0};
 	char file[32], name[PATH_MAX];
 	size_t size;
 	char *text;
@@ -109,13 +109,13 @@ static int read_profile(struct stack_profile *profile, int fd, const char *const
 
 	snprintf(file, sizeof(file), "/proc/self/fd/%d", fd);
 	name_all(name, sizeof(name), paths, count);
-	err = content_read(file, JSON_WALK_MAX_BYTES, &text, &size, &fault);
+	err = content_read(file, JSON_WALK_MAX_BYTES, &text, &size, &error);
 	if (!err) {
-		err = stack_json_parse(profile, name, text, size, &fault);
+		err = stack_json_parse(profile, name, text, size, &error);
 		free(text);
 	}
 	if (err)
-		log_failure(paths[0], err, &fault);
+		log_failure(paths[0], err, &error);
 	return err;
 }
 
@@ -136,11 +136,11 @@ static int load_raw(struct stack_profile *profile, const char *const *paths, siz
 
 static int load(struct stack_profile *profile, const char *path)
 {
-	struct fault fault = {""};
-	int err = stack_json_load(profile, path, &fault);
+	struct error error = {0};
+	int err = stack_json_load(profile, path, &error);
 
 	if (err)
-		log_failure(path, err, &fault);
+		log_failure(path, err, &error);
 	return err;
 }
 

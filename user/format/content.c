@@ -13,7 +13,7 @@
 #include <zstd.h>
 
 #include "base/array.h"
-#include "format/fault.h"
+#include "base/error.h"
 
 #define FIRST_BYTES (64 * 1024)
 /* zlib counts in unsigned int: hand it pieces. */
@@ -70,16 +70,16 @@ static int read_path(const char *path, struct bytes *bytes)
 
 /* ---- unpacking ------------------------------------------------------------------- */
 
-static int inflate_error(int status, struct fault *fault)
+static int inflate_error(int status, struct error *error)
 {
 	if (status == Z_MEM_ERROR)
 		return -ENOMEM;
-	return fault_set(fault, -EBADMSG, "its gzip data %s",
+	return error_set(error, -EBADMSG, NULL, "its gzip data %s",
 			 status == Z_BUF_ERROR ? "end early" : "are broken");
 }
 
 /* Hands zlib the next piece of input and of room. What it has taken may give more output than there was room for. */
-static int inflate_step(z_stream *stream, const char *end, struct bytes *out, struct fault *fault,
+static int inflate_step(z_stream *stream, const char *end, struct bytes *out, struct error *error,
 			int *status)
 {
 	size_t left = (size_t)(end - (const char *)stream->next_in), room;
@@ -94,11 +94,11 @@ static int inflate_step(z_stream *stream, const char *end, struct bytes *out, st
 	*status = inflate(stream, Z_NO_FLUSH);
 	out->count = (size_t)((char *)stream->next_out - out->items);
 	if (*status != Z_OK && *status != Z_STREAM_END)
-		return inflate_error(*status, fault);
+		return inflate_error(*status, error);
 	return 0;
 }
 
-static int unpack_gzip(const struct bytes *in, struct bytes *out, struct fault *fault)
+static int unpack_gzip(const struct bytes *in, struct bytes *out, struct error *error)
 {
 	z_stream stream = {.next_in = (Bytef *)in->items};
 	int status = inflateInit2(&stream, GZIP_WINDOW), err = 0;
@@ -106,17 +106,18 @@ static int unpack_gzip(const struct bytes *in, struct bytes *out, struct fault *
 	if (status != Z_OK)
 		return -ENOMEM;
 	while (!err && status != Z_STREAM_END)
-		err = inflate_step(&stream, in->items + in->count, out, fault, &status);
+		err = inflate_step(&stream, in->items + in->count, out, error, &status);
 	inflateEnd(&stream);
 	return err;
 }
 
-static int zstd_error(size_t code, struct fault *fault)
+static int zstd_error(size_t code, struct error *error)
 {
-	return fault_set(fault, -EBADMSG, "its zstd data are broken: %s", ZSTD_getErrorName(code));
+	return error_set(error, -EBADMSG, NULL, "its zstd data are broken: %s",
+			 ZSTD_getErrorName(code));
 }
 
-static int unpack_zstd(const struct bytes *in, struct bytes *out, struct fault *fault)
+static int unpack_zstd(const struct bytes *in, struct bytes *out, struct error *error)
 {
 	ZSTD_DStream *stream = ZSTD_createDStream();
 	ZSTD_inBuffer from = {.src = in->items, .size = in->count};
@@ -132,9 +133,9 @@ static int unpack_zstd(const struct bytes *in, struct bytes *out, struct fault *
 		to = (ZSTD_outBuffer){.dst = out->items, .size = out->capacity, .pos = out->count};
 		left = ZSTD_decompressStream(stream, &to, &from);
 		if (ZSTD_isError(left))
-			err = zstd_error(left, fault);
+			err = zstd_error(left, error);
 		else if (left && from.pos == from.size && to.pos < to.size)
-			err = fault_set(fault, -EBADMSG, "its zstd data end early");
+			err = error_set(error, -EBADMSG, NULL, "its zstd data end early");
 		out->count = to.pos;
 	}
 	ZSTD_freeDStream(stream);
@@ -147,21 +148,21 @@ static bool begins_with(const struct bytes *bytes, const char *magic, size_t siz
 }
 
 int content_read(const char *path, size_t max_bytes, char **bytes, size_t *size,
-		 struct fault *fault)
+		 struct error *error)
 {
 	struct bytes raw = {.max = max_bytes}, unpacked = {.max = max_bytes}, *result = &unpacked;
 	int err = read_path(path, &raw);
 
 	if (!err && begins_with(&raw, "\x1f\x8b", 2))
-		err = unpack_gzip(&raw, &unpacked, fault);
+		err = unpack_gzip(&raw, &unpacked, error);
 	else if (!err && begins_with(&raw, "\x28\xb5\x2f\xfd", 4))
-		err = unpack_zstd(&raw, &unpacked, fault);
+		err = unpack_zstd(&raw, &unpacked, error);
 	else
 		result = &raw;
 	if (!err && result->count > max_bytes)
 		err = -EFBIG;
 	if (err == -EFBIG)
-		fault_set(fault, err, "its content is larger than %zu bytes", max_bytes);
+		error_set(error, err, NULL, "its content is larger than %zu bytes", max_bytes);
 	free(result == &raw ? unpacked.items : raw.items);
 	if (err) {
 		free(result->items);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/fault.h"
+#include "base/error.h"
 
 #define BLOCK_BYTES (64 * 1024)
 #define ALIGNMENT 16
@@ -108,8 +108,8 @@ static char peek(struct json_walk *walk)
 static int expect(struct json_walk *walk, char character)
 {
 	if (peek(walk) != character)
-		return fault_set(
-			walk->fault, -EBADMSG, "byte %zu: %s, where '%c' should be", walk->at,
+		return error_set(
+			walk->error, -EBADMSG, NULL, "byte %zu: %s, where '%c' should be", walk->at,
 			walk->at < walk->size ? "something else" : "the text ends", character);
 	walk->at++;
 	return 0;
@@ -130,7 +130,7 @@ int json_walk_value(struct json_walk *walk, const json_t **out)
 	if (err)
 		return err;
 	if (!value)
-		return fault_set(walk->fault, -EBADMSG, "byte %zu: %s",
+		return error_set(walk->error, -EBADMSG, NULL, "byte %zu: %s",
 				 walk->at + (size_t)(error.position > 0 ? error.position : 0),
 				 error.text);
 	walk->at += (size_t)error.position;
@@ -206,7 +206,7 @@ int json_walk_end(struct json_walk *walk)
 {
 	peek(walk);
 	if (walk->at < walk->size)
-		return fault_set(walk->fault, -EBADMSG,
+		return error_set(walk->error, -EBADMSG, NULL,
 				 "byte %zu: more after the end of the profile", walk->at);
 	return 0;
 }

@@ -14,18 +14,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct fault;
+struct error;
 
 /* A value of at most this many bytes: jansson counts them in an int. */
 #define JSON_WALK_MAX_BYTES ((size_t)INT32_MAX)
 /* Longer keys are cut. */
 #define JSON_WALK_KEY_BYTES 64
 
-/* Zero-initialised but for the text and, if wanted, the fault, which says what is wrong after -EBADMSG. */
+/* Zero-initialised but for the text and, if wanted, the error, which says what is wrong after -EBADMSG. */
 struct json_walk {
 	const char *text;
 	size_t size, at;
-	struct fault *fault;
+	struct error *error;
 	struct json_block *blocks; /* memory of the tree */
 };
 

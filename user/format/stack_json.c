@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "format/content.h"
-#include "format/fault.h"
+#include "base/error.h"
 #include "format/json_walk.h"
 #include "format/stack_json_thread.h"
 #include "format/stack_profile.h"
@@ -28,7 +28,7 @@
 
 struct loader {
 	struct stack_profile *profile;
-	struct fault *fault;
+	struct error *error;
 	struct json_walk walk;
 	uint32_t path;
 	bool has_meta;
@@ -76,12 +76,12 @@ static int check_meta(const struct loader *loader, const json_t *meta)
 	double interval_ms = number_or(meta, "interval", 0);
 
 	if (json_object_get(meta, "preprocessedProfileVersion"))
-		return fault_set(loader->fault, -EBADMSG,
+		return error_set(loader->error, -EBADMSG, NULL,
 				 "it was saved by the Firefox Profiler, in a format of its own");
 	if (!(interval_ms > 0) || interval_ms > MAX_INTERVAL_MS)
-		return fault_set(loader->fault, -EBADMSG, "meta.interval is no interval");
+		return error_set(loader->error, -EBADMSG, NULL, "meta.interval is no interval");
 	if (units && (!unit || strcmp(unit, "ns")))
-		return fault_set(loader->fault, -EBADMSG,
+		return error_set(loader->error, -EBADMSG, NULL,
 				 "meta.sampleUnits.threadCPUDelta is not ns");
 	return 0;
 }
@@ -185,7 +185,7 @@ static int add_process(struct loader *loader, const struct thread_place *place,
 static int on_thread(void *context, size_t index)
 {
 	struct loader *loader = context;
-	struct thread_place place = {.profile = loader->profile, .fault = loader->fault};
+	struct thread_place place = {.profile = loader->profile, .error = loader->error};
 	const json_t *thread;
 	int err = json_walk_value(&loader->walk, &thread);
 
@@ -266,18 +266,18 @@ static int add_source(struct loader *loader, const char *path)
 }
 
 int stack_json_parse(struct stack_profile *profile, const char *path, const char *text, size_t size,
-		     struct fault *fault)
+		     struct error *error)
 {
 	struct loader loader = {
 		.profile = profile,
-		.fault = fault,
-		.walk = {.text = text, .size = size, .fault = fault},
+		.error = error,
+		.walk = {.text = text, .size = size, .error = error},
 		.cpu_left_ns = MAX_CPU_NS,
 	};
 	int err;
 
 	if (!size)
-		return fault_set(fault, -EBADMSG, "it is empty");
+		return error_set(error, -EBADMSG, NULL, "it is empty");
 	err = add_source(&loader, path);
 	if (!err)
 		err = json_walk_object(&loader.walk, on_member, &loader);
@@ -285,19 +285,19 @@ int stack_json_parse(struct stack_profile *profile, const char *path, const char
 		err = json_walk_end(&loader.walk);
 	json_walk_close(&loader.walk);
 	if (!err && !loader.has_meta)
-		err = fault_set(fault, -EBADMSG, "it has no meta");
+		err = error_set(error, -EBADMSG, NULL, "it has no meta");
 	return err;
 }
 
-int stack_json_load(struct stack_profile *profile, const char *path, struct fault *fault)
+int stack_json_load(struct stack_profile *profile, const char *path, struct error *error)
 {
 	size_t size;
 	char *text;
-	int err = content_read(path, JSON_WALK_MAX_BYTES, &text, &size, fault);
+	int err = content_read(path, JSON_WALK_MAX_BYTES, &text, &size, error);
 
 	if (err)
 		return err;
-	err = stack_json_parse(profile, path, text, size, fault);
+	err = stack_json_parse(profile, path, text, size, error);
 	free(text);
 	return err;
 }

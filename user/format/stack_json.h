@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-struct fault;
+struct error;
 struct stack_profile;
 
 /* No stack is deeper; those of geckobpf have some 1,200 frames at most. */
@@ -17,12 +17,12 @@ struct stack_profile;
 
 /*
  * Adds the file as another source, or a part of it when it fails; then the profile is good for nothing but closing. 0;
- * -EBADMSG: it is not a profile, `fault` says what is wrong where; -EFBIG: too large; -ENOMEM; -errno of the file.
+ * -EBADMSG: it is not a profile, `error` says what is wrong where; -EFBIG: too large; -ENOMEM; -errno of the file.
  */
-int stack_json_load(struct stack_profile *profile, const char *path, struct fault *fault);
+int stack_json_load(struct stack_profile *profile, const char *path, struct error *error);
 
 /* The same for a text in memory; `path` is for its name. */
 int stack_json_parse(struct stack_profile *profile, const char *path, const char *text, size_t size,
-		     struct fault *fault);
+		     struct error *error);
 
 #endif

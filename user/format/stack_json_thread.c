@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/fault.h"
+#include "base/error.h"
 #include "format/stack_json.h"
 #include "format/stack_profile.h"
 
@@ -51,14 +51,14 @@ struct table {
 
 static int wrong_table(const struct reader *reader, const char *name, const char *what)
 {
-	return fault_set(reader->place->fault, -EBADMSG, "%s.%s%s", reader->place->name, name,
+	return error_set(reader->place->error, -EBADMSG, NULL, "%s.%s%s", reader->place->name, name,
 			 what);
 }
 
 static int wrong_cell(const struct reader *reader, const struct table *table, size_t row,
 		      int column, const char *what)
 {
-	return fault_set(reader->place->fault, -EBADMSG, "%s.%s.data[%zu].%s %s",
+	return error_set(reader->place->error, -EBADMSG, NULL, "%s.%s.data[%zu].%s %s",
 			 reader->place->name, table->name, row, table->columns[column], what);
 }
 
@@ -275,8 +275,8 @@ static int read_text(const struct thread_place *place, const json_t *thread, con
 		return stack_profile_add_text(place->profile, json_string_value(value),
 					      json_string_length(value), out);
 	if (!json_is_integer(value))
-		return fault_set(place->fault, -EBADMSG, "%s.%s is neither a text nor an integer",
-				 place->name, key);
+		return error_set(place->error, -EBADMSG, NULL,
+				 "%s.%s is neither a text nor an integer", place->name, key);
 	snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 	return stack_profile_add_text(place->profile, number, strlen(number), out);
 }

@@ -6,12 +6,12 @@
 #include <jansson.h>
 #include <stdint.h>
 
-struct fault;
+struct error;
 struct stack_profile;
 
 struct thread_place {
 	struct stack_profile *profile;
-	struct fault *fault;
+	struct error *error;
 	char name[64]; /* "processes[0].threads[1]", for messages */
 };
 
