@@ -100,7 +100,7 @@ static __always_inline void send(struct gb_sample *sample)
 	count(bpf_ringbuf_output(ring, sample, size, flags) ? GB_STAT_RING_FULL : GB_STAT_SAMPLES);
 }
 
-SEC("perf_event")
+SEC("?perf_event")
 int on_timer(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = current_task_struct();

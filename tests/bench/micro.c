@@ -339,8 +339,9 @@ static int run_kallsyms(void)
 
 static int run_load(void)
 {
+	static const char *const programs[] = {"on_timer", NULL};
 	const struct kernel_side_config config = {
-		.kernel_stacks = true, .rate_hz = 1000, .cpu_count = 2};
+		.kernel_stacks = true, .rate_hz = 1000, .cpu_count = 2, .programs = programs};
 	uint64_t begin_ns = clock_now_ns(), loaded_ns;
 	struct kernel_side *kernel;
 	int err = kernel_side_open(&kernel, &config);

@@ -110,16 +110,29 @@ static int can_trace(const char *name)
 	return 0;
 }
 
+/* Those of sections SEC("?...") are left out otherwise. */
+static int choose_optional(struct kernel_side *kernel, const char *const *names)
+{
+	struct bpf_program *program;
+	int err = 0;
+
+	for (; names && *names && !err; names++) {
+		program = bpf_object__find_program_by_name(kernel->skel->obj, *names);
+		err = program ? bpf_program__set_autoload(program, true) : -ENOENT;
+	}
+	return err;
+}
+
 /* What this kernel lacks, or does not allow, is left out. */
-static void choose_programs(struct kernel_side *kernel, const struct kernel_side_config *config)
+static int choose_programs(struct kernel_side *kernel, const struct kernel_side_config *config)
 {
 	kernel->mmap_error = can_trace("perf_event_mmap");
 	bpf_program__set_autoload(kernel->skel->progs.on_mmap, !kernel->mmap_error);
-	bpf_program__set_autoload(kernel->skel->progs.sample_caller, config->for_tests);
 	if (kernel->mmap_error)
 		log_debug("perf_event_mmap cannot be traced: %s; woken for every mapping of code "
 			  "on the machine",
 			  strerror(-kernel->mmap_error));
+	return choose_optional(kernel, config->programs);
 }
 
 int kernel_side_mappings_error(const struct kernel_side *kernel)
@@ -173,8 +186,9 @@ int kernel_side_open(struct kernel_side **out, const struct kernel_side_config *
 	}
 	size_rings(kernel, config);
 	configure(kernel, config);
-	choose_programs(kernel, config);
-	err = size_scratch(kernel);
+	err = choose_programs(kernel, config);
+	if (!err)
+		err = size_scratch(kernel);
 	if (!err)
 		err = geckobpf__load(kernel->skel);
 	if (!err)
@@ -237,15 +251,9 @@ int kernel_side_add_target(struct kernel_side *kernel, uint32_t tgid, bool armed
 	return 0;
 }
 
-int kernel_side_attach_timer(struct kernel_side *kernel, int fd, struct bpf_link **out)
+struct geckobpf *kernel_side_skeleton(struct kernel_side *kernel)
 {
-	struct bpf_link *link = bpf_program__attach_perf_event(kernel->skel->progs.on_timer, fd);
-
-	if (!link)
-		return -errno;
-	kernel->skel->bss->timers_since_ns = clock_now_ns();
-	*out = link;
-	return 0;
+	return kernel->skel;
 }
 
 static int read_tasks(int fd, void (*take)(void *context, const void *record, size_t size),

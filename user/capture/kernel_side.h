@@ -2,8 +2,8 @@
 /*
  * kernel_side.h - the BPF programs: loaded, attached, told whom to profile, asked what they counted.
  *
- * Open loads all, attach starts the task and scheduler programs, and each timer program is attached to one perf event a CPU
- * (timers.h). Wraps the skeleton; only drain.c and timers.c see libbpf besides.
+ * Open loads what every recording needs and the programs of its sources; attach starts the task and scheduler programs; those
+ * of the sources they attach themselves (source.h). Wraps the skeleton; only drain.c and the sources see libbpf besides.
  */
 #ifndef GECKOBPF_CAPTURE_KERNEL_SIDE_H
 #define GECKOBPF_CAPTURE_KERNEL_SIDE_H
@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct bpf_link;
 struct gb_chunk;
 struct gb_mapping;
 struct gb_page;
 struct gb_process_map;
 struct gb_unwind_rule;
+struct geckobpf;
 struct kernel_side;
 
 struct kernel_side_config {
@@ -25,7 +25,8 @@ struct kernel_side_config {
 	bool kernel_stacks;
 	uint32_t rate_hz;
 	uint32_t cpu_count; /* online CPUs: sizes the rings */
-	bool for_tests; /* load sample_caller too */
+	const char *const
+		*programs; /* names of the optional ones to be loaded; ends with NULL; NULL: none */
 };
 
 /* 0 or -errno; what libbpf and the verifier said goes to the log (debug). */
@@ -41,8 +42,8 @@ int kernel_side_attach(struct kernel_side *kernel);
 /* Makes `tgid` a target. `armed`: at once; otherwise from its exec on. `follow`: its future children as well. */
 int kernel_side_add_target(struct kernel_side *kernel, uint32_t tgid, bool armed, bool follow);
 
-/* Runs the timer program on every overflow of perf event `fd`, which then belongs to the link. */
-int kernel_side_attach_timer(struct kernel_side *kernel, int fd, struct bpf_link **out);
+/* For sources, which attach their programs and set what these read. Lives as long as `kernel`. */
+struct geckobpf *kernel_side_skeleton(struct kernel_side *kernel);
 
 /* Hands a GB_TASK_SEEN record for every thread of every target to `take`. 0 or -errno. */
 int kernel_side_list_tasks(struct kernel_side *kernel,

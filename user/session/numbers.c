@@ -11,6 +11,8 @@
 #include "capture/publish.h"
 #include "recording/records.h"
 #include "capture/sideband.h"
+#include "capture/source.h"
+#include "capture/sources.h"
 #include "format/label.h"
 #include "session/session_state.h"
 #include "target/process.h"
@@ -45,6 +47,17 @@ static void add_fact(struct numbers *numbers, const char *name, uint64_t value)
 	numbers_add(numbers, &(struct recording_fact){.name = name, .value = value});
 }
 
+static void add_source_counters(const struct session *session, const uint64_t *stats,
+				struct numbers *numbers)
+{
+	const struct source_counter *counter;
+	size_t i;
+
+	for (i = 0; i < sources_count(session->sources); i++)
+		for (counter = sources_at(session->sources, i)->counters; counter->name; counter++)
+			add_fact(numbers, counter->name, stats[counter->stat]);
+}
+
 static void tally_kernel(const struct session *session, struct numbers *numbers)
 {
 	struct program_cost costs[MAX_PROGRAMS];
@@ -53,15 +66,14 @@ static void tally_kernel(const struct session *session, struct numbers *numbers)
 
 	(void)kernel_side_stats(session->kernel, stats);
 	for (i = 0; i < count; i++) {
-		if (!strcmp(costs[i].name, "on_timer"))
-			missed = costs[i].missed;
+		if (sources_has_program(session->sources, costs[i].name))
+			missed += costs[i].missed;
 		else
 			numbers->events_lost += costs[i].missed;
 		log_debug("BPF program %s: %" PRIu64 " runs, %" PRIu64 " ns, %" PRIu64 " missed",
 			  costs[i].name, costs[i].runs, costs[i].ns, costs[i].missed);
 	}
-	add_fact(numbers, "timer_ticks", stats[GB_STAT_TICKS]);
-	add_fact(numbers, "timer_ticks_missed", stats[GB_STAT_TICKS_MISSED]);
+	add_source_counters(session, stats, numbers);
 	add_fact(numbers, "context_switches", stats[GB_STAT_SWITCHES]);
 	add_fact(numbers, "samples_captured", stats[GB_STAT_SAMPLES]);
 	add_fact(numbers, "samples_lost_ring_full", stats[GB_STAT_RING_FULL]);

@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "capture/kernel_side.h"
 #include "capture/sideband.h"
+#include "capture/source.h"
+#include "capture/sources.h"
 #include "session/numbers.h"
 #include "session/session_state.h"
 #include "session/stream.h"
@@ -108,10 +110,13 @@ static void add_fallbacks(const struct session *session, int symbols_error, stru
 void provenance_add(const struct session *session, int symbols_error, struct provenance *out,
 		    struct numbers *numbers)
 {
+	size_t i;
+
 	memset(out, 0, sizeof(*out));
 	describe_options(session, out);
 	add_text(numbers, "options", out->options);
-	add_text(numbers, "event", "cpu-clock");
+	for (i = 0; i < sources_count(session->sources); i++)
+		add_text(numbers, "event", sources_at(session->sources, i)->event);
 	numbers_add(numbers,
 		    &(struct recording_fact){.name = "period_ns",
 					     .value = NS_PER_SEC / session->config->rate_hz});

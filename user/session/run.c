@@ -13,7 +13,7 @@
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
 #include "recording/records.h"
-#include "capture/timers.h"
+#include "capture/sources.h"
 #include "session/forget.h"
 #include "session/session_state.h"
 #include "session/snapshot.h"
@@ -109,11 +109,9 @@ static void show_status(const struct session *session, uint64_t now)
 /* Once a second: CPUs that came or went. */
 static int follow_cpus(struct session *session)
 {
-	int started = session->timers ? timers_update(session->timers) : 0;
+	int err = sources_follow_cpus(session->sources);
 
-	if (started < 0)
-		return started;
-	return drain_update(session->drain);
+	return err ? err : drain_update(session->drain);
 }
 
 static bool is_over(const struct session *session, uint64_t now)

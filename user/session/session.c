@@ -20,7 +20,8 @@
 #include "capture/publish.h"
 #include "recording/records.h"
 #include "capture/sideband.h"
-#include "capture/timers.h"
+#include "capture/source.h"
+#include "capture/sources.h"
 #include "session/forget.h"
 #include "session/save.h"
 #include "session/session_state.h"
@@ -125,8 +126,11 @@ int session_open(struct session **out, const struct session_config *config)
 	}
 	session->config = config;
 	session->signal_fd = session->epoll_fd = session->dump_fd = -1;
+	session->source_config.period_ns = NS_PER_SEC / config->rate_hz;
 	account_invoking_user(&session->account);
 	err = block_signals(session);
+	if (!err)
+		err = sources_open(&session->sources, source_table, &session->source_config);
 	if (!err)
 		err = open_tables(session);
 	if (!err)
@@ -155,7 +159,7 @@ void session_close(struct session *session)
 	snapshot_close(session->snapshot);
 	stream_close(session->stream);
 	command_close(session->command);
-	timers_close(session->timers);
+	sources_close(session->sources);
 	drain_close(session->drain);
 	sideband_close(session->sideband);
 	publisher_close(session->publisher);
@@ -309,6 +313,7 @@ static int open_capture(struct session *session)
 		.kernel_stacks = config->kernel_stacks,
 		.rate_hz = config->rate_hz,
 		.cpu_count = (uint32_t)session->cpu_count,
+		.programs = sources_programs(session->sources),
 	};
 	int err;
 
@@ -398,8 +403,7 @@ int session_begin(struct session *session)
 		err = forget_cpu_time(session);
 	note_start(session);
 	if (!err)
-		err = timers_open(&session->timers, session->kernel,
-				  NS_PER_SEC / session->config->rate_hz);
+		err = sources_start(session->sources, session->kernel);
 	if (err)
 		log_error("sampling: cannot start: %s", strerror(-err));
 	return err ? err : stream_begin(session->stream);
@@ -477,8 +481,7 @@ int session_pause(struct session *session)
 		err = phase_step(&session->phase, ACTION_PAUSE);
 	if (err)
 		return err;
-	timers_close(session->timers);
-	session->timers = NULL;
+	sources_pause(session->sources);
 	session->pauses.items[session->pauses.count++] = range;
 	log_info("paused; another SIGUSR1 goes on");
 	return 0;
@@ -489,8 +492,7 @@ int session_resume(struct session *session)
 	int err = phase_step(&session->phase, ACTION_RESUME);
 
 	if (!err)
-		err = timers_open(&session->timers, session->kernel,
-				  NS_PER_SEC / session->config->rate_hz);
+		err = sources_resume(session->sources);
 	if (err)
 		return err;
 	session->pauses.items[session->pauses.count - 1].end_ns = clock_now_ns();
@@ -515,8 +517,7 @@ int session_stop(struct session *session)
 	session->end_ns = clock_now_ns();
 	if (is_empty)
 		note_start(session);
-	timers_close(session->timers);
-	session->timers = NULL;
+	sources_stop(session->sources);
 	if (!session->drain)
 		return 0;
 	stages_enter(&session->stages, "collecting");

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/stages.h"
+#include "capture/source.h"
 #include "format/profile.h"
 #include "session/phase.h"
 #include "session/session.h"
@@ -29,7 +30,8 @@ struct session {
 	struct publisher *publisher;
 	struct sideband *sideband;
 	struct drain *drain;
-	struct timers *timers;
+	struct source_config source_config;
+	struct sources *sources;
 	struct command *command;
 
 	int signal_fd, epoll_fd, dump_fd;

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* source_table.c - all sources there are: one row each. */
+#include "capture/source.h"
+
+#include <stddef.h>
+
+#include "capture/timer_source.h"
+
+const struct source *const source_table[] = {
+	&timer_source,
+	NULL,
+};
