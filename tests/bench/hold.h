@@ -11,7 +11,7 @@
 #define GECKOBPF_BENCH_HOLD_H
 
 #include "buffer/chunk_codec.h"
-#include "session/stream.h"
+#include "stream.h"
 
 #define HOLD_CHUNK_BYTES (256 * 1024)
 #define HOLD_ROUND_SAMPLES 100 /* what the recorder finds in the ring when it looks */

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "buffer/chunk_manager_single.h"
 #include "chunked.h"
 
 static uint64_t lent(const struct room *room)
@@ -210,21 +209,6 @@ static void finishing_takes_the_request_back(void **state)
 	room_close(&room);
 }
 
-static void a_single_chunk_is_asked_for_once_and_used_to_its_end(void **state)
-{
-	struct room room;
-	size_t n;
-
-	assert_int_equal(chunk_manager_single_open(&room.manager, CHUNK), 0);
-	assert_int_equal(chunked_buffer_open(&room.buffer, 42), 0);
-	chunked_buffer_set_manager(room.buffer, room.manager);
-	for (n = 0; n < CHUNK / 2; n++)
-		put(room.buffer, n, 1);
-	assert_int_equal(put_seeded(room.buffer, 1, 1, NULL), -ENOSPC);
-	assert_int_equal(count_blocks(room.buffer), CHUNK / 2);
-	room_close(&room);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,7 +224,6 @@ int main(void)
 		cmocka_unit_test(finishing_keeps_the_tail_of_a_straddling_block),
 		cmocka_unit_test(finishing_what_has_nothing_is_fine),
 		cmocka_unit_test(finishing_takes_the_request_back),
-		cmocka_unit_test(a_single_chunk_is_asked_for_once_and_used_to_its_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,6 +246,26 @@ static void a_size_prefix_is_split_as_well(void **state)
 	}
 }
 
+/* A string is read in place where it lies in one chunk, and else from a copy. */
+static void bytes_are_in_place_or_stitched_together(void **state)
+{
+	struct room room = room_of(100 * CHUNK, CHUNK);
+	uint64_t whole = put(room.buffer, 1, 99), split = put(room.buffer, 2, 99);
+	struct block_view block;
+	uint8_t copy[99];
+
+	assert_int_equal(read_at(room.buffer, whole, &block), 0);
+	assert_ptr_equal(block_view_bytes(&block, copy), block.head);
+	assert_int_equal(block.tail_bytes, 0);
+	assert_int_equal(read_at(room.buffer, split, &block), 0);
+	assert_int_equal(block.head_bytes, CHUNK - 100 - 1);
+	assert_int_equal(block.tail_bytes, 99 - block.head_bytes);
+	assert_ptr_equal(block_view_bytes(&block, copy), copy);
+	assert_int_equal(copy[0], pattern(2, 0));
+	assert_int_equal(copy[98], pattern(2, 98));
+	room_close(&room);
+}
+
 /* Three blocks of 100 bytes over three chunks; the first two chunks are released. */
 static struct room room_to_damage(struct chunk **first)
 {
@@ -393,6 +413,7 @@ int main(void)
 		cmocka_unit_test(chunks_carry_the_process_and_where_they_begin),
 		cmocka_unit_test(every_size_straddles_at_every_position),
 		cmocka_unit_test(a_size_prefix_is_split_as_well),
+		cmocka_unit_test(bytes_are_in_place_or_stitched_together),
 		cmocka_unit_test(a_gap_between_chunks_costs_the_blocks_that_cross_it),
 		cmocka_unit_test(a_chunk_without_a_position_ends_the_walk),
 		cmocka_unit_test(a_size_that_makes_no_sense_costs_that_block),

@@ -7,9 +7,8 @@
  *      ^                   │      ^  reclaim   │         │                   for reuse or freed
  *      └── give_back ──────┘      └────────────┘         └ take_released ──> the caller's
  *
- * Two kinds: with a limit (chunk_manager_limit.h), which makes and destroys chunks, and the one of
- * a single chunk (chunk_manager_single.h), which does not. A manager serves one buffer. Sizes are
- * stored bytes without headers; chunks kept for reuse do not count. One thread uses a manager; what
+ * chunk_manager_limit.h makes and destroys them. A manager serves one buffer. Sizes are stored bytes
+ * without headers; chunks kept for reuse do not count. One thread uses a manager; what
  * it shares with a compressor is locked inside (chunk_domain.h).
  */
 #ifndef GECKOBPF_BUFFER_CHUNK_MANAGER_H
@@ -87,8 +86,7 @@ static inline void chunk_manager_set_witness(struct chunk_manager *manager,
 }
 
 /*
- * Lends an empty, unlinked chunk of at least `min_bytes`. 0; -ENOMEM; -ENOSPC: the single chunk is
- * lent already, or too small.
+ * Lends an empty, unlinked chunk of at least `min_bytes`. 0 or -ENOMEM.
  */
 static inline int chunk_manager_get(struct chunk_manager *manager, uint32_t min_bytes,
 				    struct chunk **out)
@@ -98,7 +96,7 @@ static inline int chunk_manager_get(struct chunk_manager *manager, uint32_t min_
 
 /*
  * Asks for a chunk, which the next fulfil lends, never this call; ignored while a request is
- * pending. (The single manager answers at once.) NULL takes the request back.
+ * pending. NULL takes the request back.
  */
 static inline void chunk_manager_request(struct chunk_manager *manager,
 					 const struct chunk_receiver *receiver)

@@ -10,7 +10,17 @@
 #include "base/leb128.h"
 #include "buffer/chunk.h"
 #include "buffer/chunk_manager.h"
-#include "buffer/chunked_state.h"
+
+struct chunked_buffer {
+	struct chunk_manager *manager; /* NULL: out of session */
+	struct chunk *current; /* has room for at least one byte; NULL: the next put begins one */
+	struct chunk *next; /* lent and unused */
+	uint32_t easy_end; /* up to there a block in the current chunk needs no thought */
+	bool is_requested; /* one for `next` */
+	uint32_t process_id;
+	uint64_t next_chunk_start; /* index at which the next chunk begins */
+	struct chunked_buffer_state state;
+};
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -153,9 +163,7 @@ static void end_session(struct chunked_buffer *buffer)
 	chunk_manager_set_witness(manager, (struct chunk_witness){0});
 	drop_next(buffer);
 	chunk_manager_give_back(manager, detach_current(buffer));
-	/* A single chunk stays released after that. */
 	chunk_manager_destroy_at_or_before(manager, UINT64_MAX);
-	chunk_manager_give_back(manager, chunk_manager_reclaim(manager));
 	buffer->manager = NULL;
 	empty_state(buffer, buffer->state.range_end);
 	buffer->next_chunk_start = buffer->state.range_end;
@@ -220,14 +228,14 @@ static int refuse(struct chunked_buffer *buffer, size_t block_bytes, int err)
 	return err;
 }
 
-int chunked_buffer_begin_current(struct chunked_buffer *buffer, uint32_t min_bytes, uint64_t index)
+/* An empty current chunk with room for `min_bytes`; there is none yet. 0 or -ENOMEM. */
+static int begin_current(struct chunked_buffer *buffer, uint32_t min_bytes)
 {
 	struct chunk *chunk;
 	int err = fetch_chunk(buffer, min_bytes, &chunk);
 
 	if (err)
 		return err;
-	buffer->next_chunk_start = index;
 	begin_chunk(buffer, chunk, 0);
 	set_current(buffer, chunk);
 	return 0;
@@ -240,7 +248,7 @@ static int prepare(struct chunked_buffer *buffer, uint32_t block_bytes, struct c
 	int err = 0;
 
 	if (!buffer->current)
-		err = chunked_buffer_begin_current(buffer, block_bytes, buffer->next_chunk_start);
+		err = begin_current(buffer, block_bytes);
 	if (err)
 		return err;
 	remaining = chunk_remaining(buffer->current);
@@ -271,7 +279,8 @@ static struct block_room reserve(struct chunked_buffer *buffer, uint32_t block_b
 	};
 }
 
-void chunked_buffer_settle(struct chunked_buffer *buffer)
+/* After bytes were added: releases the current chunk if it is full, asks for the next in time. */
+static void settle(struct chunked_buffer *buffer)
 {
 	struct chunk *current = buffer->current;
 
@@ -307,7 +316,7 @@ int chunked_buffer_reserve_and_put(struct chunked_buffer *buffer, size_t payload
 	assert(room.head_bytes == 0 && room.tail_bytes == 0);
 	if (next)
 		advance(buffer, next);
-	chunked_buffer_settle(buffer);
+	settle(buffer);
 	if (index)
 		*index = at;
 	return 0;
@@ -354,26 +363,6 @@ int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_
 	if (index)
 		*index = chunk->header.range_start + offset;
 	return 0;
-}
-
-static void write_view(void *context, struct block_room *room)
-{
-	const struct block_view *const *view = context;
-
-	block_room_write(room, (*view)->head, (*view)->head_bytes);
-	block_room_write(room, (*view)->tail, (*view)->tail_bytes);
-}
-
-static int put_view(void *context, const struct block_view *block)
-{
-	size_t size = block->head_bytes + block->tail_bytes;
-
-	return chunked_buffer_reserve_and_put(context, size, write_view, &block, NULL);
-}
-
-int chunked_buffer_append(struct chunked_buffer *buffer, const struct chunked_buffer *from)
-{
-	return chunked_buffer_each(from, put_view, buffer);
 }
 
 bool chunked_buffer_starts_chunk(const struct chunked_buffer *buffer)

@@ -76,20 +76,13 @@ bool chunked_buffer_starts_chunk(const struct chunked_buffer *buffer);
 /*
  * Puts a block of `payload_bytes` > 0; `write` is called once and must fill the room. *index may be
  * NULL. 0; -ENOTCONN: out of session, nothing is counted; -E2BIG: the block is larger than the
- * manager's max_block_bytes; -ENOMEM, -ENOSPC: no chunk, and what was left of the current one is
- * lost. After an error `write` has not been called.
+ * manager's max_block_bytes; -ENOMEM: no chunk, and what was left of the current one is lost. After an error `write` has not been called.
  */
 int chunked_buffer_reserve_and_put(struct chunked_buffer *buffer, size_t payload_bytes,
 				   void (*write)(void *context, struct block_room *room),
 				   void *context, uint64_t *index);
 int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes,
 		       uint64_t *index);
-
-/*
- * Puts all blocks of `from`, until one cannot be put. 0, or the error of that put or of reading. The two share no limit, or room for
- * a block might be made of what is being read.
- */
-int chunked_buffer_append(struct chunked_buffer *buffer, const struct chunked_buffer *from);
 
 /* Begins a walk over the readable blocks, which chunk_walk_end() ends. */
 void chunked_buffer_walk(const struct chunked_buffer *buffer, struct chunk_walk *walk);
