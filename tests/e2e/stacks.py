@@ -20,9 +20,9 @@ def completeness(profile):
     return stacks["complete"] / total
 
 
-def user_chains(profile, **which):
+def user_chains(profile, having=None, **which):
     """[(samples, (function, ...) from root to leaf), ...] of those threads, without the kernel's functions; those with a user
-    part only."""
+    part only, and with the function `having` in it, if that is asked for."""
     counts = collections.Counter()
     for thread in profile.find(**which):
         names = {}
@@ -30,7 +30,7 @@ def user_chains(profile, **which):
             if row.stack not in names:
                 names[row.stack] = tuple(function_name(location) for location, category in thread.frames(row.stack)
                                          if category != "Kernel")
-            if names[row.stack]:
+            if names[row.stack] and (having is None or having in names[row.stack]):
                 counts[names[row.stack]] += 1
     return [(samples, names) for names, samples in counts.most_common()]
 

@@ -21,6 +21,8 @@ SHARE = 0.99
 LIBC_START = ("_start", "__libc_start_main")
 CHAIN = ("main", "chain_one", "chain_two", "chain_three", "chain_four", "chain_five", "chain_six")
 JIT = "[anonymous code]"
+# What `go f(x)` in main() starts: the compiler makes a function that calls f(x), and calls it what it likes.
+GO_START = ("runtime.goexit.abi0", re.compile(r"^main\.main\.(func|gowrap)1$"))
 # Release builds, and no frame pointers even where a compiler's default has them.
 C_FLAGS = ("-std=gnu11", "-O2", "-fomit-frame-pointer", "-ITARGETS", "SOURCE", "-o", "OUTPUT")
 
@@ -41,7 +43,7 @@ def record_running(test, pid, seconds=SECONDS):
     recording = test.record_running("--pid", pid, "--rate", RATE_HZ)
     start_s = process_cpu_s(pid)
     select.select([], [], [], seconds)
-    wait_until(lambda: process_cpu_s(pid) > start_s + seconds / 2, f"process {pid} to run for {seconds / 2} s", 20)
+    wait_until(lambda: process_cpu_s(pid) > start_s + seconds / 2, f"process {pid} to run for {seconds / 2} s", 60)
     return recording.stop()
 
 
@@ -62,7 +64,7 @@ def build_source(test, source, output, *command):
     words = {"SOURCE": source_path(source), "OUTPUT": output, "-ITARGETS": f"-I{os.path.join(REPOSITORY, 'tests', 'targets')}"}
     test.need(command[0])
     result = subprocess.run([words.get(word, word) for word in command], cwd=test.directory, capture_output=True, text=True,
-                            timeout=60, check=False)
+                            timeout=600, check=False)
     expect(result.returncode == 0, f"{command[0]} cannot build {source}: {result.stdout} {result.stderr}")
     return output
 
@@ -114,8 +116,9 @@ def test_python(test):
 
 
 def build_go(test, source, name, *flags):
+    """Go's own library is compiled once for all tests: each toolchain has its part of the cache."""
     test.need("go")
-    cache = os.path.join(test.directory, "cache")
+    cache = os.path.join(test.build, "go-cache")
     return build_source(test, source, name, "env", "GO111MODULE=off", "GOFLAGS=", f"GOCACHE={cache}", "go", "build", *flags,
                         "-o", "OUTPUT", "SOURCE")
 
@@ -124,25 +127,27 @@ def test_go(test):
     """No .eh_frame, but a table of Go's own; goroutines have stacks of their own, that end in goexit."""
     target = test.start_target(build_go(test, "hot.go", "hot-go"))
     profile = record_running(test, target.pid)
-    check(profile, "runtime.goexit.abi0", share=0.95)
-    expect_chain(profile, "runtime.goexit.abi0", "main.main.func1", "main.work", "main.hotInner", least=0.2)
-    expect_chain(profile, "runtime.goexit.abi0", "main.main.func1", "main.work", "main.hotOuter", "sort.Sort", least=0.2)
+    # The runtime's scheduler has stacks of its own, and a busy machine gives it more to do; not so the program.
+    expect_complete(profile)
+    expect_chain(profile, *GO_START, "main.work", least=SHARE, having="main.hotOuter")
+    expect_chain(profile, *GO_START, "main.work", "main.hotInner", least=0.2)
+    expect_chain(profile, *GO_START, "main.work", "main.hotOuter", "sort.Sort", least=0.2)
 
 
 def check_garbage(test, *flags):
     """What the runtime does on a thread's own stack belongs to the goroutine that has asked for it; or to nobody, as what
     comes after a goroutine was parked, or while its stack is moved."""
     target = test.start_target(build_go(test, "garbage.go", "garbage-go", *flags))
-    profile = record_running(test, target.pid, 2)
+    profile = record_running(test, target.pid, 3)
     expect_complete(profile, least=0.995, samples=1000)
-    expect_chain(profile, "runtime.goexit.abi0", "main.main.func1", "main.allocate", "main.makeTree", "runtime.mallocgc",
+    expect_chain(profile, *GO_START, "main.allocate", "main.makeTree", re.compile(r"^runtime\.mallocgc"),
                  "runtime.systemstack.abi0", least=0.01)
     expect_chain(profile, "runtime.goexit.abi0", "runtime.systemstack.abi0", re.compile("^runtime.gcBgMarkWorker"), least=0.002)
     expect_chain(profile, "runtime.morestack.abi0", "runtime.newstack", "runtime.copystack", least=0.005)
     expect_chain(profile, "runtime.mcall", "runtime.park_m", "runtime.schedule", least=0.002)
-    roots = {names[0] for _, names in user_chains(profile)}
+    roots = {names[0] for _, names in user_chains(profile) if not names[0].startswith("(truncated")}
     known = {"runtime.goexit.abi0", "runtime.mcall", "runtime.morestack.abi0", "runtime.mstart.abi0", "runtime.clone.abi0"}
-    expect(roots <= known, f"stacks end in {roots - known}")
+    expect(roots <= known, f"complete stacks end in {roots - known}")
 
 
 def test_go_garbage(test):

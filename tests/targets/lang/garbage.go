@@ -53,6 +53,7 @@ func makeLabels(count int) map[string]int {
 	return labels
 }
 
+//go:noinline
 func allocate(sums chan int) {
 	kept := make([]*node, 8)
 	for i := 0; ; i++ {

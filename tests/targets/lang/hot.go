@@ -23,10 +23,11 @@ func hotOuter(x uint64, values []int) uint64 {
 		x = x*6364136223846793005 + 1442695040888963407
 		values[i] = int(x >> 40)
 	}
-	sort.Ints(values)
+	sort.Sort(sort.IntSlice(values))
 	return hotInner(x) + hotInner(x+1) + hotInner(x+2) + uint64(values[0])
 }
 
+//go:noinline
 func work(done chan uint64) {
 	values := make([]int, 2000)
 	x := uint64(1)
