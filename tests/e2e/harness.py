@@ -322,6 +322,10 @@ class Test:
         for command in commands:
             expect(shutil.which(command), f"the command {command} is missing; run: sudo ci/deps.sh test")
 
+    def go_environment(self):
+        """Where Go's own library is compiled once for all tests: each toolchain has its part of the cache."""
+        return {**os.environ, "GO111MODULE": "off", "GOFLAGS": "", "GOCACHE": os.path.join(self.build, "go-cache")}
+
     def story(self):
         return "".join(process.story() for process in self.processes)
 

@@ -84,8 +84,9 @@ def read_folded(text):
 
 
 def pprof(test, *arguments):
-    env = {**os.environ, "HOME": test.directory, "PPROF_TMPDIR": test.directory}
-    result = subprocess.run(["go", "tool", "pprof", *arguments], capture_output=True, text=True, env=env, timeout=60,
+    """Newer toolchains compile their pprof when it is first asked for."""
+    env = {**test.go_environment(), "HOME": test.directory, "PPROF_TMPDIR": test.directory}
+    result = subprocess.run(["go", "tool", "pprof", *arguments], capture_output=True, text=True, env=env, timeout=600,
                             check=False)
     expect_equal(result.returncode, 0, f"pprof's exit status: {result.stderr}")
     return result.stdout

@@ -57,14 +57,14 @@ def check(profile, *chain, share=SHARE, samples=300, **which):
     expect_chain(profile, *chain, least=share, **which)
 
 
-def build_source(test, source, output, *command):
+def build_source(test, source, output, *command, env=None):
     """Builds tests/targets/lang/`source` into the test's own directory by `command`, in which SOURCE, OUTPUT and -ITARGETS
     stand for the paths; returns that of the output."""
     output = os.path.join(test.directory, output)
     words = {"SOURCE": source_path(source), "OUTPUT": output, "-ITARGETS": f"-I{os.path.join(REPOSITORY, 'tests', 'targets')}"}
     test.need(command[0])
     result = subprocess.run([words.get(word, word) for word in command], cwd=test.directory, capture_output=True, text=True,
-                            timeout=600, check=False)
+                            timeout=600, check=False, env=env)
     expect(result.returncode == 0, f"{command[0]} cannot build {source}: {result.stdout} {result.stderr}")
     return output
 
@@ -116,11 +116,8 @@ def test_python(test):
 
 
 def build_go(test, source, name, *flags):
-    """Go's own library is compiled once for all tests: each toolchain has its part of the cache."""
     test.need("go")
-    cache = os.path.join(test.build, "go-cache")
-    return build_source(test, source, name, "env", "GO111MODULE=off", "GOFLAGS=", f"GOCACHE={cache}", "go", "build", *flags,
-                        "-o", "OUTPUT", "SOURCE")
+    return build_source(test, source, name, "go", "build", *flags, "-o", "OUTPUT", "SOURCE", env=test.go_environment())
 
 
 def test_go(test):
