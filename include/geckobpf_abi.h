@@ -13,6 +13,7 @@
 #ifndef __VMLINUX_H__
 #include <linux/types.h>
 #endif
+#include "geckobpf_frame.h"
 
 #define GB_COMM_BYTES 16
 #define GB_MAX_KERNEL_FRAMES 127
@@ -50,33 +51,6 @@ struct gb_task {
 	__u32 exec_id; /* the kernel's self_exec_id: execs that led to this image */
 	__u32 pad;
 };
-
-/* How the user part of a stack ended. Only COMPLETE is a real end of stack; those from FAILED on say why it was not reached. */
-enum gb_stack_end {
-	GB_STACK_NONE = 0, /* no user stack: a kernel thread */
-	GB_STACK_COMPLETE = 1, /* the outermost frame was reached */
-	GB_STACK_RAW = 2, /* to be unwound in user space: see GB_RECORD_RAW */
-	GB_STACK_FAILED = 3, /* the walk could not even begin */
-	GB_STACK_FULL = 4, /* there was no room for more frames */
-	GB_STACK_NO_PROCESS = 5, /* the process's mappings are not known yet */
-	GB_STACK_NO_MAPPING = 6, /* a return address in no mapping */
-	GB_STACK_NO_RULE = 7, /* unwind information that is not supported */
-	GB_STACK_FP_FAILED = 8, /* code without unwind information, and no frame pointer either */
-	GB_STACK_READ_FAILED = 9, /* the stack could not be read there (paged out, or garbage) */
-	GB_STACK_NOT_MONOTONIC = 10, /* the caller's frame would lie below the callee's */
-	GB_STACK_NO_MEMORY = 11, /* the address space is gone: the thread exits or execs */
-	GB_STACK_COMPAT32 = 12, /* a 32-bit process */
-	GB_STACK_END_COUNT
-};
-
-/*
- * A user frame is one word: the code address in the low 48 bits and, above them, the size of its frame on the stack in words of
- * 8 bytes, so that stack addresses cost nothing: the CFA of a frame, which is the RSP of its caller, is
- * its own RSP plus that size. GB_FRAME_FAR: the size does not fit, or the stack changes (signal stack); the next word is the
- * CFA itself.
- */
-#define GB_FRAME_PC_BITS 48
-#define GB_FRAME_FAR 0xffffULL
 
 struct gb_sample {
 	struct gb_record hdr;

@@ -48,7 +48,7 @@ struct made_config {
 struct made_walk {
 	uint32_t calls[MADE_DEPTH];
 	uint32_t functions[MADE_DEPTH];
-	uint64_t frames[MADE_DEPTH]; /* root first */
+	struct frame frames[MADE_DEPTH]; /* root first */
 	uint64_t random;
 };
 
@@ -78,7 +78,7 @@ static inline void made_descend(struct made_walk *walk, uint32_t level)
 	for (i = level ? level - 1 : 0; i < MADE_DEPTH; i++) {
 		uint64_t call = i + 1 < MADE_DEPTH ? walk->calls[i + 1] : walk->random % 8;
 
-		walk->frames[i] =
+		walk->frames[i].value =
 			MADE_BASE + walk->functions[i] * MADE_FUNCTION_BYTES + 4 * (1 + call % 63);
 	}
 }
@@ -134,7 +134,7 @@ static inline uint64_t made_time_ns(const struct made_config *config, uint64_t s
 	       mix(sample) % 999;
 }
 
-static inline const uint64_t *made_frames(struct made *made, uint64_t sample)
+static inline const struct frame *made_frames(struct made *made, uint64_t sample)
 {
 	struct made_walk *walk;
 
@@ -147,7 +147,8 @@ static inline const uint64_t *made_frames(struct made *made, uint64_t sample)
 
 static inline int made_put_samples(struct made *made)
 {
-	struct sample_entry sample = {.user_end = GB_STACK_COMPLETE, .user_count = MADE_DEPTH};
+	struct sample_entry sample = {
+		.weight = 1, .user_end = GB_STACK_COMPLETE, .frame_count = MADE_DEPTH};
 	uint64_t i;
 	int err = 0;
 

@@ -67,24 +67,26 @@ struct code {
 };
 
 /* A path in a tree of FUNCTIONS callees a level, with one return address for each; the leaf has 64 places. */
-static void make_frames(const struct code *code, uint64_t path, uint64_t random, uint64_t *frames)
+static void make_frames(const struct code *code, uint64_t path, uint64_t random,
+			struct frame *frames)
 {
 	uint64_t chain = 0;
 	size_t i;
 
 	for (i = 0; i < DEPTH - 1; i++) {
 		chain = mix(chain + mix(path + i) % FUNCTIONS) % 4096;
-		frames[i] = code->start + mix(chain) % code->bytes;
+		frames[i].value = code->start + mix(chain) % code->bytes;
 	}
-	frames[DEPTH - 1] = code->start + mix(random % 64) % code->bytes;
+	frames[DEPTH - 1].value = code->start + mix(random % 64) % code->bytes;
 }
 
 static int put_samples(struct profile_buffer *buffer, const struct code *code, uint64_t paths,
 		       uint64_t count)
 {
-	uint64_t frames[DEPTH], i;
+	struct frame frames[DEPTH] = {0};
+	uint64_t i;
 	struct sample_entry sample = {
-		.user_end = GB_STACK_COMPLETE, .frames = frames, .user_count = DEPTH};
+		.weight = 1, .user_end = GB_STACK_COMPLETE, .frames = frames, .frame_count = DEPTH};
 	int err = 0;
 
 	for (i = 0; i < count && !err; i++) {
@@ -106,7 +108,8 @@ static int run_put(uint64_t paths, uint64_t count)
 	struct profile_buffer_config config = {.process_id = 1, .period_ns = 50000};
 	struct profile_buffer *buffer = NULL;
 	struct profile_buffer_state state;
-	uint64_t frames[DEPTH], begin, made, i;
+	struct frame frames[DEPTH] = {0};
+	uint64_t begin, made, i;
 	int err;
 
 	err = memory_controller_open(&config.memory, &memory_config);

@@ -41,7 +41,7 @@ static int ignore_restart(void *context)
 	return 0;
 }
 
-static int ignore_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int ignore_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	return 0;
 }

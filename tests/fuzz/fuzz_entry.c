@@ -27,7 +27,7 @@ static int on_restart(void *context)
 	return 0;
 }
 
-static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int on_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	struct listener *listener = context;
 

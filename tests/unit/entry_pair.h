@@ -16,9 +16,8 @@
 /* A visitor that knows the tree and keeps the last sample. */
 struct listener {
 	struct listener_node {
-		uint64_t pc;
+		struct frame frame;
 		uint32_t prefix;
-		bool is_kernel;
 	} nodes[NODES_MAX];
 	uint32_t node_count;
 	size_t restarts, samples;
@@ -35,15 +34,14 @@ static inline int on_restart(void *context)
 	return listener->restart_result;
 }
 
-static inline int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc,
-			  bool is_kernel)
+static inline int on_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	struct listener *listener = context;
 
 	assert_int_equal(node, listener->node_count);
 	assert_true(prefix == STACK_NODE_NONE || prefix < node);
 	assert_true(node < NODES_MAX);
-	listener->nodes[listener->node_count++] = (struct listener_node){pc, prefix, is_kernel};
+	listener->nodes[listener->node_count++] = (struct listener_node){*frame, prefix};
 	return listener->node_result;
 }
 
@@ -111,10 +109,12 @@ static inline int close_pair(void **state)
 static inline void assert_heard(const struct listener *listener, const struct sample_entry *wanted)
 {
 	uint32_t node = listener->sample.stack;
-	size_t n = (size_t)wanted->user_count + wanted->kernel_count;
+	size_t n = wanted->frame_count;
 
 	assert_int_equal(listener->sample.thread, wanted->thread);
 	assert_int_equal(listener->sample.user_end, wanted->user_end);
+	assert_int_equal(listener->sample.event, wanted->event);
+	assert_true(listener->sample.weight == wanted->weight);
 	assert_true(listener->sample.time_ns == wanted->time_ns);
 	assert_true(listener->sample.cpu_ns <= wanted->cpu_ns);
 	assert_true(listener->sample.cpu_ns + 999 >= wanted->cpu_ns);
@@ -122,8 +122,7 @@ static inline void assert_heard(const struct listener *listener, const struct sa
 		    listener->sample.run_ns == (wanted->run_ns + 999) / 1000 * 1000);
 	while (n--) {
 		assert_int_not_equal(node, STACK_NODE_NONE);
-		assert_true(listener->nodes[node].pc == wanted->frames[n]);
-		assert_int_equal(listener->nodes[node].is_kernel, n >= wanted->user_count);
+		assert_true(frame_equals(&listener->nodes[node].frame, &wanted->frames[n]));
 		node = listener->nodes[node].prefix;
 	}
 	assert_int_equal(node, STACK_NODE_NONE);

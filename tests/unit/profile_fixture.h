@@ -116,21 +116,23 @@ static uint8_t end_of(const struct shot *shot)
 
 static void put(const struct thread *thread, const struct shot *shot)
 {
-	uint64_t frames[6];
-	struct sample_entry entry = {.thread = thread->number,
+	struct frame frames[6];
+	struct sample_entry entry = {.weight = 1,
+				     .thread = thread->number,
 				     .time_ns = shot->time_ns,
 				     .cpu_ns = shot->cpu_ns,
 				     .run_ns = shot->run_ns,
 				     .frames = frames};
+	size_t i;
 
-	while (entry.user_count < 3 && shot->user[entry.user_count]) {
-		frames[entry.user_count] = shot->user[entry.user_count];
-		entry.user_count++;
-	}
-	while (entry.kernel_count < 3 && shot->kernel[entry.kernel_count]) {
-		frames[entry.user_count + entry.kernel_count] = shot->kernel[entry.kernel_count];
-		entry.kernel_count++;
-	}
+	for (i = 0; i < 3 && shot->user[i]; i++)
+		frames[entry.frame_count++] =
+			(struct frame){.value = shot->user[i], .kind = GB_FRAME_USER};
+	if (entry.frame_count && shot->user[0] < GB_STACK_END_COUNT)
+		frames[0].kind = GB_FRAME_TRUNCATED;
+	for (i = 0; i < 3 && shot->kernel[i]; i++)
+		frames[entry.frame_count++] =
+			(struct frame){.value = shot->kernel[i], .kind = GB_FRAME_KERNEL};
 	entry.user_end = end_of(shot);
 	assert_int_equal(profile_buffer_put_sample(thread->process->buffer, &entry), 0);
 }

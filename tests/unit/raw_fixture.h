@@ -8,7 +8,7 @@
  *   leaf(FN(RSP8), 0);
  *   stack.words[0] = FN(END) + 1;
  *   unwind();
- *   assert_frames(GB_STACK_COMPLETE, 2, (struct frame[]){{FN(RSP8), AT(1)}, {FN(END) + 1, AT(2)}});
+ *   assert_frames(GB_STACK_COMPLETE, 2, (struct raw_frame[]){{FN(RSP8), AT(1)}, {FN(END) + 1, AT(2)}});
  */
 #ifndef GECKOBPF_TESTS_RAW_FIXTURE_H
 #define GECKOBPF_TESTS_RAW_FIXTURE_H
@@ -211,12 +211,12 @@ static inline void unwind(void)
 
 /* ---- what came of them ----------------------------------------------------------------------------------------- */
 
-struct frame {
+struct raw_frame {
 	uint64_t pc, cfa;
 };
 
 /* Reads the frame at word `at`, whose RSP is *sp, which becomes its caller's. Returns where the next one is. */
-static inline uint32_t decode(uint32_t at, uint64_t *sp, struct frame *frame)
+static inline uint32_t decode(uint32_t at, uint64_t *sp, struct raw_frame *frame)
 {
 	uint64_t word = walk.words[at++], size = word >> GB_FRAME_PC_BITS;
 
@@ -232,10 +232,10 @@ static inline uint32_t decode(uint32_t at, uint64_t *sp, struct frame *frame)
 }
 
 /* These frames, no others, and that end. */
-static inline void assert_frames(uint8_t end, size_t count, const struct frame *expected)
+static inline void assert_frames(uint8_t end, size_t count, const struct raw_frame *expected)
 {
 	uint64_t sp = stack.regs[GB_REG_RSP];
-	struct frame frame;
+	struct raw_frame frame;
 	uint32_t at = 0;
 	size_t i;
 
@@ -252,7 +252,7 @@ static inline void assert_frames(uint8_t end, size_t count, const struct frame *
 }
 
 #define FRAMES(...)                                                                                \
-	sizeof((struct frame[]){__VA_ARGS__}) / sizeof(struct frame), (struct frame[])             \
+	sizeof((struct raw_frame[]){__VA_ARGS__}) / sizeof(struct raw_frame), (struct raw_frame[]) \
 	{                                                                                          \
 		__VA_ARGS__                                                                        \
 	}

@@ -121,8 +121,8 @@ static inline int get_thread(uint32_t tid, struct thread **out)
 /* Samples of a thread, one a period. */
 static inline int put(uint32_t tid, size_t count)
 {
-	const uint64_t frames[] = {0x1000, 0x1100 + tid % 7};
-	struct sample_entry sample = {.frames = frames, .user_count = 2};
+	const struct frame frames[] = {{.value = 0x1000}, {.value = 0x1100 + tid % 7}};
+	struct sample_entry sample = {.weight = 1, .frames = frames, .frame_count = 2};
 	struct thread *thread;
 	int err = get_thread(tid, &thread);
 
@@ -205,8 +205,7 @@ static inline int on_restart(void *context)
 	return 0;
 }
 
-static inline int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc,
-			  bool is_kernel)
+static inline int on_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	return 0;
 }

@@ -66,8 +66,8 @@ static void make_facts(void)
 
 static int put_samples(void)
 {
-	const uint64_t frames[] = {0x1000, 0x1100};
-	struct sample_entry sample = {.frames = frames, .user_count = 2};
+	const struct frame frames[] = {{.value = 0x1000}, {.value = 0x1100}};
+	struct sample_entry sample = {.weight = 1, .frames = frames, .frame_count = 2};
 	int err = 0;
 	uint64_t i;
 
@@ -192,7 +192,7 @@ static int on_restart(void *context)
 	return 0;
 }
 
-static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int on_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	return 0;
 }

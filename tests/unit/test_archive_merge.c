@@ -61,14 +61,16 @@ static struct thread *add_thread(struct archive *archive, uint32_t tgid, uint32_
 
 static int try_put(const struct thread *thread, uint64_t time_ns)
 {
-	const uint64_t frames[] = {0x1000, 0x1000 + time_ns % 7, KERNEL};
-	const struct sample_entry entry = {.thread = thread->number,
+	const struct frame frames[] = {{.value = 0x1000},
+				       {.value = 0x1000 + time_ns % 7},
+				       {.value = KERNEL, .kind = GB_FRAME_KERNEL}};
+	const struct sample_entry entry = {.weight = 1,
+					   .thread = thread->number,
 					   .user_end = 1,
 					   .time_ns = time_ns,
 					   .cpu_ns = time_ns / 2,
 					   .frames = frames,
-					   .user_count = 2,
-					   .kernel_count = time_ns % 2 != 0};
+					   .frame_count = time_ns % 2 ? 3 : 2};
 
 	return profile_buffer_put_sample(thread->process->buffer, &entry);
 }
@@ -97,9 +99,8 @@ static int teardown(void **state)
 /* ---- what came of them ----------------------------------------------------------------- */
 
 struct seen_node {
-	uint64_t pc;
+	struct frame frame;
 	uint32_t prefix;
-	bool is_kernel;
 };
 
 static struct {
@@ -116,11 +117,11 @@ static int on_restart(void *context)
 	return 0;
 }
 
-static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int on_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	assert_int_equal(node, seen.node_count);
 	assert_true(seen.node_count < 256);
-	seen.nodes[seen.node_count++] = (struct seen_node){pc, prefix, is_kernel};
+	seen.nodes[seen.node_count++] = (struct seen_node){*frame, prefix};
 	return 0;
 }
 
@@ -134,13 +135,13 @@ static int on_sample(void *context, const struct sample_view *sample)
 	assert_true(sample->cpu_ns <= sample->time_ns / 2 &&
 		    sample->time_ns / 2 - sample->cpu_ns < 1000);
 	if (sample->time_ns % 2) {
-		assert_true(node->is_kernel && node->pc == KERNEL);
+		assert_true(frame_is(&node->frame, GB_FRAME_KERNEL) && node->frame.value == KERNEL);
 		node = &seen.nodes[node->prefix];
 	}
-	assert_int_equal(node->pc, 0x1000 + sample->time_ns % 7);
-	assert_false(node->is_kernel);
+	assert_int_equal(node->frame.value, 0x1000 + sample->time_ns % 7);
+	assert_true(frame_is(&node->frame, GB_FRAME_USER));
 	node = &seen.nodes[node->prefix];
-	assert_int_equal(node->pc, 0x1000);
+	assert_int_equal(node->frame.value, 0x1000);
 	assert_int_equal(node->prefix, STACK_NODE_NONE);
 	seen.times[seen.count] = sample->time_ns;
 	seen.threads[seen.count++] = sample->thread;

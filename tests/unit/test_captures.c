@@ -50,7 +50,7 @@ static const char *path_of(const char *name)
 static void put_samples(struct archive *archive, const struct wish *wish)
 {
 	const struct gb_task task = {.tgid = TGID, .tid = TGID, .start_ns = 7, .group_start_ns = 7};
-	struct sample_entry sample = {.user_end = 1};
+	struct sample_entry sample = {.weight = 1, .user_end = 1};
 	struct thread *thread;
 
 	assert_int_equal(processes_thread(archive->processes, &task, &thread), 0);

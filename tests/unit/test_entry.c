@@ -30,18 +30,21 @@ static void assert_bytes(struct pair *pair, const struct sample_entry *sample, b
 
 /* ---- bytes ------------------------------------------------------------------- */
 
-static const uint64_t frames_a[] = {0x10, 0x20, 0x18, 0x1000};
-static const uint64_t frames_b[] = {0x10, 0x20, 0x30};
+static const struct frame frames_a[] = {{.value = 0x10},
+					{.value = 0x20},
+					{.value = 0x18},
+					{.value = 0x1000, .kind = GB_FRAME_KERNEL}};
+static const struct frame frames_b[] = {{.value = 0x10}, {.value = 0x20}, {.value = 0x30}};
 
 #define EPOCH "\xc0\x84\x3d" /* the period, 1000000 ns */
 
-static const struct sample_entry first_sample = {.thread = 0,
+static const struct sample_entry first_sample = {.weight = 1,
+						 .thread = 0,
 						 .user_end = 1,
 						 .time_ns = 5000010,
 						 .cpu_ns = 2000010,
 						 .frames = frames_a,
-						 .user_count = 3,
-						 .kernel_count = 1};
+						 .frame_count = 4};
 
 /* `sample` is the last one, of thread 5. */
 static void bytes_of_what_follows(struct pair *pair, struct sample_entry sample)
@@ -49,7 +52,7 @@ static void bytes_of_what_follows(struct pair *pair, struct sample_entry sample)
 	/* 2 periods and a half without CPU time; no stack: 2 up */
 	sample.time_ns = 9500000;
 	sample.run_ns = 0;
-	sample.user_count = 0;
+	sample.frame_count = 0;
 	ASSERT_BYTES(pair, &sample, false, "\x94\x04\xc0\x84\x3d\x00\x02");
 	/* back to the first thread, 4 periods after its sample before; its stack is the same */
 	sample = first_sample;
@@ -62,14 +65,13 @@ static void bytes_of_what_follows(struct pair *pair, struct sample_entry sample)
 	sample.time_ns += 1000000;
 	sample.cpu_ns += 1000000;
 	sample.frames = frames_b;
-	sample.kernel_count = 0;
+	sample.frame_count = 3;
 	ASSERT_BYTES(pair, &sample, false, "\xa8\x00\x04");
 	/* 3 up; frame 1 as a root, and the two frames that once came after it */
 	sample.time_ns += 1000000;
 	sample.cpu_ns += 1000000;
 	sample.frames = frames_a + 1;
-	sample.user_count = 2;
-	sample.kernel_count = 1;
+	sample.frame_count = 3;
 	ASSERT_BYTES(pair, &sample, false, "\x98\x00\x03\x07\x04");
 	assert_int_equal(pair->listener.node_count, 8);
 	/* an epoch begins */
@@ -92,19 +94,20 @@ static void the_bytes_are_those_of_the_drawing(void **state)
 	sample.cpu_ns = 3000011;
 	ASSERT_BYTES(pair, &sample, false, "\x88\x02");
 	/* another thread, 11 ns earlier than the sample before; it came just now; 2 up, a new frame */
-	sample = (struct sample_entry){.thread = 5,
+	sample = (struct sample_entry){.weight = 1,
+				       .thread = 5,
 				       .time_ns = 6000000,
 				       .cpu_ns = 1000,
 				       .run_ns = 900,
 				       .frames = frames_b,
-				       .user_count = 3};
+				       .frame_count = 3};
 	ASSERT_BYTES(pair, &sample, false, "\xd6\x0a\x00\x15\x02\x01\x02\x01\x30");
 	assert_int_equal(pair->listener.sample.run_ns, 1000);
 	/* it runs on; 1 up */
 	sample.time_ns = 7000000;
 	sample.cpu_ns = 1001000;
 	sample.run_ns = 1000900;
-	sample.user_count = 2;
+	sample.frame_count = 2;
 	ASSERT_BYTES(pair, &sample, false, "\x98\x00\x01");
 	assert_int_equal(pair->listener.sample.run_ns, 0);
 	bytes_of_what_follows(pair, sample);
@@ -113,40 +116,42 @@ static void the_bytes_are_those_of_the_drawing(void **state)
 static void a_late_node_is_counted_from_the_end(void **state)
 {
 	struct pair *pair = *state;
-	uint64_t pc;
-	struct sample_entry sample = {.frames = &pc, .user_count = 1};
+	struct frame frame = {.value = 0x1000};
+	struct sample_entry sample = {.weight = 1, .frames = &frame, .frame_count = 1};
 
-	for (pc = 0; pc < 300; pc++)
+	for (; frame.value < 0x1000 + 300; frame.value++)
 		pass(pair, &sample, false);
-	pc = 298;
+	frame.value = 0x1000 + 298;
 	sample.time_ns += PERIOD;
 	sample.cpu_ns += PERIOD;
 	ASSERT_BYTES(pair, &sample, false, "\xb8\x00\x01");
-	pc = 3;
+	frame.value = 0x1000 + 3;
 	sample.time_ns += PERIOD;
 	sample.cpu_ns += PERIOD;
 	ASSERT_BYTES(pair, &sample, false, "\xa8\x00\x03");
 	assert_int_equal(pair->listener.node_count, 300);
 }
 
-static void fill_frames(uint64_t *frames, size_t count, uint64_t seed)
+static void fill_frames(struct frame *frames, size_t count, uint64_t seed)
 {
 	size_t n;
 
 	for (n = 0; n < count; n++)
-		frames[n] = 0x7f1234560000 + (seed * 7919 + n * 104729) % 0x400000;
+		frames[n] = (struct frame){.value = 0x7f1234560000 +
+						    (seed * 7919 + n * 104729) % 0x400000};
 }
 
 static void a_known_stack_costs_a_handful_of_bytes(void **state)
 {
 	struct pair *pair = *state;
-	uint64_t frames[25];
-	struct sample_entry sample = {.user_end = 1,
+	struct frame frames[25];
+	struct sample_entry sample = {.weight = 1,
+				      .user_end = 1,
 				      .time_ns = 5000000000,
 				      .cpu_ns = 70000000,
 				      .run_ns = 3000000,
 				      .frames = frames,
-				      .user_count = 25};
+				      .frame_count = 25};
 
 	fill_frames(frames, 25, 1);
 	assert_true(pass(pair, &sample, false) <= 150);
@@ -166,7 +171,7 @@ static void a_known_stack_costs_a_handful_of_bytes(void **state)
 static void the_first_entry_restarts_by_itself(void **state)
 {
 	struct pair *pair = *state;
-	struct sample_entry sample = {.frames = frames_a, .user_count = 1};
+	struct sample_entry sample = {.weight = 1, .frames = frames_a, .frame_count = 1};
 
 	pass(pair, &sample, false);
 	assert_int_equal(pair->listener.restarts, 1);
@@ -183,16 +188,18 @@ static void extreme_values_come_back(void **state)
 
 	for (a = 0; a < 6; a++) {
 		for (b = 0; b < 6; b++, n++) {
-			uint64_t frames[2] = {values[a], values[b]};
+			const struct frame frames[2] = {
+				{.value = values[a], .kind = GB_FRAME_KERNEL},
+				{.value = values[b], n % 2 ? GB_FRAME_KERNEL : GB_FRAME_USER}};
 			struct sample_entry sample = {
+				.weight = 1,
 				.thread = n % 2 ? UINT32_MAX : (uint32_t)n,
 				.user_end = (uint8_t)(n * 37),
 				.time_ns = times[a],
 				.cpu_ns = times[b] < times[a] ? times[b] : times[a],
 				.run_ns = values[(a + b) % 6],
 				.frames = frames,
-				.user_count = n % 3,
-				.kernel_count = 2 - n % 3,
+				.frame_count = 2,
 			};
 
 			pass(pair, &sample, n % 7 == 0);
@@ -207,7 +214,8 @@ static void periods_do_not_matter_to_what_comes_back(void **state)
 	size_t n, i;
 
 	for (n = 0; n < 5; n++) {
-		struct sample_entry sample = {.frames = frames_a, .time_ns = 1ULL << 40};
+		struct sample_entry sample = {
+			.weight = 1, .frames = frames_a, .time_ns = 1ULL << 40};
 
 		entry_encoder_close(pair->encoder);
 		assert_int_equal(entry_encoder_open(&pair->encoder, pair->cache, periods[n]), 0);
@@ -222,7 +230,8 @@ static void periods_do_not_matter_to_what_comes_back(void **state)
 static void cpu_time_lacks_less_than_a_microsecond(void **state)
 {
 	struct pair *pair = *state;
-	struct sample_entry sample = {.time_ns = 123456789, .cpu_ns = 1234, .frames = frames_a};
+	struct sample_entry sample = {
+		.weight = 1, .time_ns = 123456789, .cpu_ns = 1234, .frames = frames_a};
 	uint64_t lacks;
 	size_t n;
 
@@ -243,7 +252,8 @@ static void cpu_time_lacks_less_than_a_microsecond(void **state)
 
 static void assert_run(struct pair *pair, uint64_t time_ns, uint64_t run_ns, uint64_t wanted_ns)
 {
-	struct sample_entry sample = {.time_ns = time_ns, .run_ns = run_ns, .frames = frames_a};
+	struct sample_entry sample = {
+		.weight = 1, .time_ns = time_ns, .run_ns = run_ns, .frames = frames_a};
 
 	pass(pair, &sample, false);
 	assert_int_equal(pair->listener.sample.run_ns, wanted_ns);
@@ -269,7 +279,7 @@ static void a_run_is_told_where_it_began_after_a_gap(void **state)
 static void every_thread_has_times_of_its_own(void **state)
 {
 	struct pair *pair = *state;
-	struct sample_entry sample = {.frames = frames_a};
+	struct sample_entry sample = {.weight = 1, .frames = frames_a};
 	size_t n;
 
 	/* In step, but at odds: neither is ever a period after the other. */
@@ -284,15 +294,14 @@ static void every_thread_has_times_of_its_own(void **state)
 static void a_kernel_frame_is_not_the_user_frame_of_that_address(void **state)
 {
 	struct pair *pair = *state;
-	struct sample_entry sample = {.frames = frames_a, .user_count = 2};
+	struct frame frames[] = {{.value = 0x10}, {.value = 0x20}};
+	struct sample_entry sample = {.weight = 1, .frames = frames, .frame_count = 2};
 
 	pass(pair, &sample, false);
-	sample.user_count = 1;
-	sample.kernel_count = 1;
+	frames[1].kind = GB_FRAME_KERNEL;
 	pass(pair, &sample, false);
 	assert_int_equal(pair->listener.node_count, 3);
-	sample.user_count = 0;
-	sample.kernel_count = 2;
+	frames[0].kind = GB_FRAME_KERNEL;
 	pass(pair, &sample, false);
 	assert_int_equal(pair->listener.node_count, 5);
 }
@@ -300,16 +309,17 @@ static void a_kernel_frame_is_not_the_user_frame_of_that_address(void **state)
 static void colliding_frames_are_told_apart(void **state)
 {
 	struct pair *pair = *state;
-	uint64_t stride, n, pc;
+	uint64_t stride, n;
 
 	/* Small tables, emptied often; one of the strides makes neighbours, whatever the hash. */
 	for (stride = 1; stride < 64; stride++) {
 		for (n = 0; n < 28; n++) {
-			bool is_kernel = n >= 14;
-			struct sample_entry sample = {
-				.frames = &pc, .user_count = !is_kernel, .kernel_count = is_kernel};
+			const struct frame frame = {.value = 0x1000 + n % 14 * stride,
+						    .kind = n < 14 ? GB_FRAME_USER
+								   : GB_FRAME_KERNEL};
+			const struct sample_entry sample = {
+				.weight = 1, .frames = &frame, .frame_count = 1};
 
-			pc = n % 14 * stride;
 			pass(pair, &sample, n == 0);
 			assert_int_equal(pair->listener.node_count, n + 1);
 		}
@@ -319,15 +329,15 @@ static void colliding_frames_are_told_apart(void **state)
 static void shared_callers_are_told_once(void **state)
 {
 	struct pair *pair = *state;
-	struct sample_entry sample = {.frames = frames_a, .user_count = 4};
+	struct sample_entry sample = {.weight = 1, .frames = frames_a, .frame_count = 4};
 
 	pass(pair, &sample, false);
 	sample.frames = frames_b;
-	sample.user_count = 3;
+	sample.frame_count = 3;
 	pass(pair, &sample, false);
 	assert_int_equal(pair->listener.node_count, 5);
 	sample.frames = frames_a;
-	sample.user_count = 4;
+	sample.frame_count = 4;
 	pass(pair, &sample, false);
 	assert_int_equal(pair->listener.node_count, 5);
 }
@@ -335,12 +345,12 @@ static void shared_callers_are_told_once(void **state)
 static void recursion_makes_a_node_per_level(void **state)
 {
 	struct pair *pair = *state;
-	uint64_t frames[FRAMES_MAX];
-	struct sample_entry sample = {.frames = frames, .user_count = FRAMES_MAX};
+	struct frame frames[FRAMES_MAX];
+	struct sample_entry sample = {.weight = 1, .frames = frames, .frame_count = FRAMES_MAX};
 	size_t n;
 
 	for (n = 0; n < FRAMES_MAX; n++)
-		frames[n] = 0x1234;
+		frames[n] = (struct frame){.value = 0x1234};
 	/* kind, period, thread, time; the frame; it again; 298 times what comes after it */
 	assert_int_equal(pass(pair, &sample, false), 1 + 3 + 1 + 2 + 3 + 1 + 2);
 	assert_int_equal(pair->listener.node_count, FRAMES_MAX);
@@ -349,13 +359,14 @@ static void recursion_makes_a_node_per_level(void **state)
 static void a_dropped_entry_makes_the_next_one_restart(void **state)
 {
 	struct pair *pair = *state;
-	struct sample_entry sample = {.frames = frames_a, .user_count = 2, .time_ns = 5};
+	struct sample_entry sample = {
+		.weight = 1, .frames = frames_a, .frame_count = 2, .time_ns = 5};
 	const uint8_t *bytes;
 	size_t size;
 
 	pass(pair, &sample, false);
 	sample.frames = frames_b;
-	sample.user_count = 3;
+	sample.frame_count = 3;
 	sample.time_ns = 500;
 	assert_int_equal(entry_encode_sample(pair->encoder, &sample, false, &bytes, &size), 0);
 	entry_encoder_drop(pair->encoder);
@@ -371,15 +382,17 @@ static uint32_t next_random(uint32_t *random)
 	return *random >> 8;
 }
 
-static void random_sample(struct sample_entry *sample, uint64_t *frames, uint32_t *random)
+static void random_sample(struct sample_entry *sample, struct frame *frames, uint32_t *random)
 {
-	uint32_t count = next_random(random) % 12, n;
+	uint32_t count = next_random(random) % 12, kernel = next_random(random) % (count + 1) / 3,
+		 n;
 
 	for (n = 0; n < count; n++)
-		frames[n] = 0x400000 + next_random(random) % 2 * 16 + n * 4096;
+		frames[n] = (struct frame){
+			.value = 0x400000 + next_random(random) % 2 * 16 + n * 4096,
+			.kind = n < count - kernel ? GB_FRAME_USER : GB_FRAME_KERNEL};
 	sample->frames = frames;
-	sample->kernel_count = next_random(random) % (count + 1) / 3;
-	sample->user_count = count - sample->kernel_count;
+	sample->frame_count = count;
 	sample->thread = next_random(random) % 40;
 	sample->user_end = next_random(random) % 10 ? 1 : 2;
 	sample->time_ns += next_random(random) % 2000000 - 1000;
@@ -390,8 +403,8 @@ static void random_sample(struct sample_entry *sample, uint64_t *frames, uint32_
 static void random_samples_come_back(void **state)
 {
 	struct pair *pair = *state;
-	struct sample_entry sample = {.time_ns = 123456789};
-	uint64_t frames[12];
+	struct sample_entry sample = {.weight = 1, .time_ns = 123456789};
+	struct frame frames[12];
 	uint32_t random = 4711;
 	size_t n, most = 0;
 
@@ -408,11 +421,11 @@ static void random_samples_come_back(void **state)
 static void warm_tables_do_not_allocate(void **state)
 {
 	struct pair *pair = *state;
-	struct sample_entry sample = {.time_ns = 123456789};
+	struct sample_entry sample = {.weight = 1, .time_ns = 123456789};
 	size_t n, round, allocations = 0;
 
 	for (round = 0; round < 3; round++) {
-		uint64_t frames[12];
+		struct frame frames[12];
 		uint32_t random = 4711;
 
 		allocations = alloc_count();
@@ -435,24 +448,23 @@ static void warm_tables_do_not_allocate(void **state)
 
 static void more_frames_than_there_may_be_are_refused(void **state)
 {
-	static uint64_t frames[SAMPLE_MAX_FRAMES];
+	static struct frame frames[SAMPLE_MAX_FRAMES];
 	struct pair *pair = *state;
-	struct sample_entry sample = {
-		.frames = frames, .user_count = UINT32_MAX, .kernel_count = UINT32_MAX};
+	struct sample_entry sample = {.weight = 1, .frames = frames, .frame_count = UINT32_MAX};
 	const uint8_t *bytes;
 	size_t size, n;
 
 	/* As large as they come: each frame is new and far from the one before it. */
 	for (n = 0; n < SAMPLE_MAX_FRAMES; n++)
-		frames[n] = n * 0x8000000000000001;
+		frames[n] =
+			(struct frame){.value = n * 0x8000000000000001, .kind = GB_FRAME_KERNEL};
 	assert_int_equal(entry_encode_sample(pair->encoder, &sample, false, &bytes, &size), -E2BIG);
-	sample.user_count = SAMPLE_MAX_FRAMES;
-	sample.kernel_count = 0;
+	sample.frame_count = SAMPLE_MAX_FRAMES;
 	assert_in_range(pass(pair, &sample, false), SAMPLE_MAX_FRAMES * 10, ENTRY_MAX_BYTES);
-	sample.kernel_count = 1;
+	sample.frame_count++;
 	assert_int_equal(entry_encode_sample(pair->encoder, &sample, false, &bytes, &size), -E2BIG);
 	/* That one did no harm. */
-	sample.kernel_count = 0;
+	sample.frame_count--;
 	sample.cpu_ns = sample.time_ns = PERIOD;
 	assert_int_equal(pass(pair, &sample, false), 2);
 }
@@ -464,10 +476,10 @@ static void a_failed_allocation_costs_that_sample_only(void **state)
 	struct pair *pair = *state;
 	size_t failed = 0, n;
 	uint32_t random = 4711;
-	struct sample_entry sample = {.time_ns = 123456789};
+	struct sample_entry sample = {.weight = 1, .time_ns = 123456789};
 
 	for (n = 0; n < 3000; n++) {
-		uint64_t frames[12];
+		struct frame frames[12];
 		const uint8_t *bytes;
 		size_t size;
 
@@ -491,7 +503,7 @@ static void a_failed_allocation_costs_that_sample_only(void **state)
 static int encode_and_decode(void *context)
 {
 	struct pair *pair = context;
-	struct sample_entry sample = {.frames = frames_a, .user_count = 4};
+	struct sample_entry sample = {.weight = 1, .frames = frames_a, .frame_count = 4};
 	const uint8_t *bytes = NULL;
 	size_t size = 0;
 	uint32_t n;

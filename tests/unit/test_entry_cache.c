@@ -88,15 +88,17 @@ static uint32_t next_random(uint32_t *random)
 }
 
 /* Stacks that share much: few functions, much recursion. */
-static void random_stack(struct sample_entry *sample, uint64_t *frames, uint32_t *random)
+static void random_stack(struct sample_entry *sample, struct frame *frames, uint32_t *random)
 {
-	uint32_t count = next_random(random) % 16, n;
+	uint32_t count = next_random(random) % 16, kernel = next_random(random) % (count + 1) / 3,
+		 n;
 
 	for (n = 0; n < count; n++)
-		frames[n] = 0x400000 + next_random(random) % 3 * 16;
+		frames[n] = (struct frame){.value = 0x400000 + next_random(random) % 3 * 16,
+					   .kind = n < count - kernel ? GB_FRAME_USER
+								      : GB_FRAME_KERNEL};
 	sample->frames = frames;
-	sample->kernel_count = next_random(random) % (count + 1) / 3;
-	sample->user_count = count - sample->kernel_count;
+	sample->frame_count = count;
 	sample->thread = next_random(random) % 3;
 	sample->time_ns += next_random(random) % 2000000;
 	sample->cpu_ns = sample->time_ns / 2;
@@ -105,8 +107,8 @@ static void random_stack(struct sample_entry *sample, uint64_t *frames, uint32_t
 /* Random samples through a pair. Returns their bytes. */
 static size_t pass_many(struct pair *pair, size_t count)
 {
-	struct sample_entry sample = {.time_ns = 123456789};
-	uint64_t frames[16];
+	struct sample_entry sample = {.weight = 1, .time_ns = 123456789};
+	struct frame frames[16];
 	uint32_t random = 4711;
 	size_t bytes = 0, n;
 
@@ -139,8 +141,8 @@ static void a_small_cache_forgets_some(void **state)
 static void encoders_do_not_take_each_others_word(void **state)
 {
 	struct pair *pair = *state, others[3] = {0};
-	struct sample_entry sample = {.time_ns = 123456789};
-	uint64_t frames[16];
+	struct sample_entry sample = {.weight = 1, .time_ns = 123456789};
+	struct frame frames[16];
 	uint32_t random = 99;
 	size_t n;
 
@@ -162,9 +164,9 @@ static void encoders_do_not_take_each_others_word(void **state)
 /* The number of an epoch comes again, but not while anybody knows it by that number. */
 static void epochs_start_over_safely(void **state)
 {
-	static const uint64_t frames[] = {0x10, 0x20, 0x30};
+	static const struct frame frames[] = {{.value = 0x10}, {.value = 0x20}, {.value = 0x30}};
 	struct pair *pair = *state;
-	struct sample_entry sample = {.frames = frames, .user_count = 3};
+	struct sample_entry sample = {.weight = 1, .frames = frames, .frame_count = 3};
 	struct entry_encoder *other;
 	const uint8_t *bytes;
 	uint64_t epoch;
@@ -179,13 +181,13 @@ static void epochs_start_over_safely(void **state)
 	assert_int_equal(epoch, ENTRY_CACHE_EPOCHS - 1);
 	assert_true(entry_cache_knows(pair->cache, epoch));
 	/* So is the other's, which tells two of the frames. */
-	sample.user_count = 2;
+	sample.frame_count = 2;
 	assert_int_equal(entry_encode_sample(other, &sample, false, &bytes, &size), 0);
 	assert_int_equal(pair->cache->epoch, 1);
 	assert_int_equal(pair->cache->generation, 1);
 	assert_false(entry_cache_knows(pair->cache, epoch));
 	/* What this one knows is forgotten: it starts over by itself. */
-	sample.user_count = 3;
+	sample.frame_count = 3;
 	pass(pair, &sample, false);
 	assert_int_equal(pair->listener.restarts, 2);
 	assert_int_equal(pair->cache->epoch, 2);

@@ -10,7 +10,7 @@
 
 #include "entry_pair.h"
 
-static const uint64_t frames_a[] = {0x10, 0x20, 0x18};
+static const struct frame frames_a[] = {{.value = 0x10}, {.value = 0x20}, {.value = 0x18}};
 
 static uint32_t next_random(uint32_t *random)
 {
@@ -81,13 +81,14 @@ static void bytes_that_make_no_sense_are_refused(void **state)
 static void every_truncation_is_refused(void **state)
 {
 	struct pair *pair = *state;
-	struct sample_entry sample = {.thread = 300,
+	struct sample_entry sample = {.weight = 1,
+				      .thread = 300,
 				      .user_end = 1,
 				      .time_ns = 1000000,
 				      .cpu_ns = 70000,
 				      .run_ns = 300,
 				      .frames = frames_a,
-				      .user_count = 1};
+				      .frame_count = 1};
 	const uint8_t *bytes;
 	size_t size, cut;
 
@@ -128,7 +129,7 @@ static void random_bytes_do_no_harm(void **state)
 static void what_a_visitor_returns_ends_the_decoding(void **state)
 {
 	struct pair *pair = *state;
-	struct sample_entry sample = {.frames = frames_a, .user_count = 3};
+	struct sample_entry sample = {.weight = 1, .frames = frames_a, .frame_count = 3};
 	struct listener *listener = &pair->listener;
 	const uint8_t *bytes;
 	size_t size;

@@ -358,12 +358,12 @@ static int on_restart(void *context)
 	return 0;
 }
 
-static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int on_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	struct reader *reader = context;
 
 	assert_in_range(node, 0, 4095);
-	reader->nodes[node].pc = pc;
+	reader->nodes[node].pc = frame->value;
 	reader->nodes[node].prefix = prefix;
 	return 0;
 }

@@ -219,7 +219,9 @@ static void close_room(struct room *room)
 
 static const struct location *locate(struct room *room, uint64_t pc, bool is_kernel, bool is_leaf)
 {
-	const struct frame_node node = {pc, STACK_NODE_NONE, is_kernel};
+	const struct frame_node node = {
+		{.value = pc, .kind = is_kernel ? GB_FRAME_KERNEL : GB_FRAME_USER},
+		STACK_NODE_NONE};
 	uint32_t id;
 
 	assert_int_equal(frames_locate(room->frames, &node, is_leaf, &id), 0);
@@ -313,10 +315,10 @@ static void addresses(void **state)
 }
 
 /* The text of a frame that `prefix` called, asserted to be of `category`. */
-static const char *text_of(struct room *room, uint64_t pc, uint32_t prefix, bool is_kernel,
-			   bool is_leaf, enum frame_category category)
+static const char *text_of(struct room *room, uint64_t value, uint32_t prefix,
+			   enum gb_frame_kind kind, bool is_leaf, enum frame_category category)
 {
-	const struct frame_node node = {pc, prefix, is_kernel};
+	const struct frame_node node = {{.value = value, .kind = (uint8_t)kind}, prefix};
 	uint32_t id;
 
 	assert_int_equal(frames_locate(room->frames, &node, is_leaf, &id), 0);
@@ -324,7 +326,7 @@ static const char *text_of(struct room *room, uint64_t pc, uint32_t prefix, bool
 	return frames_text(room->frames, frames_location(room->frames, id)->text, NULL);
 }
 
-/* A root that is an enum gb_stack_end says why its stack ended early, in both modes; no other frame does. */
+/* A frame that is made for it says why its stack ended early, in both modes; code at a low address does not. */
 static void truncated_roots(void **state)
 {
 	unsigned int end;
@@ -339,29 +341,30 @@ static void truncated_roots(void **state)
 
 			snprintf(expected, sizeof(expected), "(truncated: %s)",
 				 why ? why : "reason not known");
-			assert_string_equal(
-				text_of(&room, end, STACK_NODE_NONE, false, false, CATEGORY_OTHER),
-				expected);
-			assert_string_equal(
-				text_of(&room, end, STACK_NODE_NONE, false, true, CATEGORY_OTHER),
-				expected);
+			assert_string_equal(text_of(&room, end, STACK_NODE_NONE, GB_FRAME_TRUNCATED,
+						    false, CATEGORY_OTHER),
+					    expected);
+			assert_string_equal(text_of(&room, end, STACK_NODE_NONE, GB_FRAME_TRUNCATED,
+						    true, CATEGORY_OTHER),
+					    expected);
 		}
 		assert_int_equal(frames_unnamed(room.frames), 0);
 		/* Calls to small addresses, a caller behind them, and small addresses in the kernel. */
-		assert_string_equal(text_of(&room, 0, 0, false, true, CATEGORY_USER),
+		assert_string_equal(text_of(&room, 0, 0, GB_FRAME_USER, true, CATEGORY_USER),
 				    mode ? "0x0" : "[unknown] (in [unmapped])");
-		assert_string_equal(text_of(&room, GB_STACK_FULL, 0, false, true, CATEGORY_USER),
+		assert_string_equal(text_of(&room, GB_STACK_FULL, STACK_NODE_NONE, GB_FRAME_USER,
+					    true, CATEGORY_USER),
 				    mode ? "0x4" : "[unknown] (in [unmapped])");
-		assert_string_equal(text_of(&room, GB_STACK_END_COUNT, STACK_NODE_NONE, false,
-					    false, CATEGORY_USER),
+		assert_string_equal(text_of(&room, GB_STACK_END_COUNT, STACK_NODE_NONE,
+					    GB_FRAME_USER, false, CATEGORY_USER),
 				    mode ? "0xd" : "[unknown] (in [unmapped])");
-		assert_string_equal(
-			text_of(&room, GB_STACK_FULL, STACK_NODE_NONE, true, true, CATEGORY_KERNEL),
-			mode ? "0x4" : "[unknown] (in [kernel])");
+		assert_string_equal(text_of(&room, GB_STACK_FULL, STACK_NODE_NONE, GB_FRAME_KERNEL,
+					    true, CATEGORY_KERNEL),
+				    mode ? "0x4" : "[unknown] (in [kernel])");
 		/* They are no addresses of the file's: what is known of roots is not mixed up with them. */
-		assert_string_equal(
-			text_of(&room, GB_STACK_FULL, STACK_NODE_NONE, false, true, CATEGORY_OTHER),
-			"(truncated: more frames than there is room for)");
+		assert_string_equal(text_of(&room, GB_STACK_FULL, STACK_NODE_NONE,
+					    GB_FRAME_TRUNCATED, true, CATEGORY_OTHER),
+				    "(truncated: more frames than there is room for)");
 		close_room(&room);
 	}
 }
@@ -455,15 +458,19 @@ static void eras(void **state)
 
 static int attempt(void *context)
 {
-	static const uint64_t pcs[] = {LIB_START, ANON_START, 0x1000, 0xffffffff81001000,
-				       GB_STACK_READ_FAILED};
+	static const struct frame nodes[] = {
+		{.value = LIB_START},
+		{.value = ANON_START},
+		{.value = 0x1000},
+		{.value = 0xffffffff81001000, .kind = GB_FRAME_KERNEL},
+		{.value = GB_STACK_READ_FAILED, .kind = GB_FRAME_TRUNCATED}};
 	struct room room;
 	uint32_t id;
 	size_t i;
 	int err = open_room(&room, *(bool *)context);
 
 	for (i = 0; i < 5 && !err; i++) {
-		const struct frame_node node = {pcs[i], STACK_NODE_NONE, i == 3};
+		const struct frame_node node = {nodes[i], STACK_NODE_NONE};
 
 		err = frames_locate(room.frames, &node, true, &id);
 	}

@@ -289,7 +289,7 @@ static void no_samples(void **state)
 static void unknown_thread(void **state)
 {
 	const struct gb_task task = {.tgid = 5, .tid = 5};
-	const struct sample_entry entry = {.thread = 3, .time_ns = START};
+	const struct sample_entry entry = {.weight = 1, .thread = 3, .time_ns = START};
 	struct recording_facts cut = facts;
 	struct profile_input input = {.recording.facts = &cut};
 	struct profile_summary summary = {.top_count = 5}, none = {0};
@@ -369,7 +369,7 @@ static void another_clock(void **state)
 {
 	static const struct recording_part parts[] = {{"a", &facts}, {"b", &facts}};
 	const struct gb_task task = {.tgid = 4242, .tid = 4242};
-	const struct sample_entry entry = {.time_ns = 130 * MS, .cpu_ns = MS};
+	const struct sample_entry entry = {.weight = 1, .time_ns = 130 * MS, .cpu_ns = MS};
 	struct recording_facts other = facts, whole = facts;
 	struct profile_input second = {.recording.facts = &other};
 	struct profile_input input = {.recording.facts = &facts,

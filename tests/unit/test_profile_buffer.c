@@ -24,7 +24,7 @@
 /* What was put, in order. */
 struct put_sample {
 	struct sample_entry entry;
-	uint64_t frames[DEPTH];
+	struct frame frames[DEPTH];
 };
 
 struct put_log {
@@ -39,9 +39,8 @@ struct comparison {
 	size_t restarts;
 	uint32_t node_count;
 	struct {
-		uint64_t pc;
+		struct frame frame;
 		uint32_t prefix;
-		bool is_kernel;
 	} nodes[NODES_MAX];
 };
 
@@ -54,7 +53,7 @@ static int on_restart(void *context)
 	return 0;
 }
 
-static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int on_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	struct comparison *comparison = context;
 
@@ -62,9 +61,8 @@ static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, b
 	assert_int_equal(node, comparison->node_count++);
 	assert_true(prefix == STACK_NODE_NONE || prefix < node);
 	assert_true(node < NODES_MAX);
-	comparison->nodes[node].pc = pc;
+	comparison->nodes[node].frame = *frame;
 	comparison->nodes[node].prefix = prefix;
-	comparison->nodes[node].is_kernel = is_kernel;
 	return 0;
 }
 
@@ -72,7 +70,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 {
 	struct comparison *comparison = context;
 	const struct put_sample *put = &comparison->log->items[comparison->at++];
-	uint32_t n = put->entry.user_count + put->entry.kernel_count, node = sample->stack;
+	uint32_t n = put->entry.frame_count, node = sample->stack;
 
 	assert_true(comparison->at <= comparison->log->count);
 	assert_int_equal(sample->thread, put->entry.thread);
@@ -83,8 +81,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 		assert_int_equal(sample->run_ns, (put->entry.run_ns + 999) / 1000 * 1000);
 	while (n--) {
 		assert_true(node < comparison->node_count);
-		assert_int_equal(comparison->nodes[node].pc, put->frames[n]);
-		assert_int_equal(comparison->nodes[node].is_kernel, n >= put->entry.user_count);
+		assert_true(frame_equals(&comparison->nodes[node].frame, &put->frames[n]));
 		node = comparison->nodes[node].prefix;
 	}
 	assert_int_equal(node, STACK_NODE_NONE);
@@ -118,11 +115,13 @@ static uint32_t next_random(uint32_t *random)
 static void random_stack(struct put_sample *put, uint32_t *random)
 {
 	uint32_t count = next_random(random) % DEPTH, n;
+	uint32_t kernel = count ? next_random(random) % count / 4 : 0;
 
 	for (n = 0; n < count; n++)
-		put->frames[n] = 0x7f00aa000000 + n * 65536 + next_random(random) % 2 * 4096;
-	put->entry.kernel_count = count ? next_random(random) % count / 4 : 0;
-	put->entry.user_count = count - put->entry.kernel_count;
+		put->frames[n] = (struct frame){
+			.value = 0x7f00aa000000 + n * 65536 + next_random(random) % 2 * 4096,
+			.kind = n < count - kernel ? GB_FRAME_USER : GB_FRAME_KERNEL};
+	put->entry.frame_count = count;
 }
 
 /* Puts a sample much like one of a program with a few threads; logs it when it was taken. */
@@ -133,6 +132,7 @@ static int put_random(struct profile_buffer *buffer, struct put_log *log, uint32
 
 	assert_true(log->count < LOG_MAX);
 	put->entry = (struct sample_entry){
+		.weight = 1,
 		.thread = next_random(random) % 5,
 		.user_end = next_random(random) % 20 ? 1 : 3,
 		.time_ns = 1000000000 + log->count * 1000000 + next_random(random) % 5000,
@@ -143,8 +143,7 @@ static int put_random(struct profile_buffer *buffer, struct put_log *log, uint32
 		const struct put_sample *old = put - 1 - next_random(random) % 8;
 
 		memcpy(put->frames, old->frames, sizeof(put->frames));
-		put->entry.user_count = old->entry.user_count;
-		put->entry.kernel_count = old->entry.kernel_count;
+		put->entry.frame_count = old->entry.frame_count;
 	} else {
 		random_stack(put, random);
 	}
@@ -300,8 +299,9 @@ static void a_sample_of_too_many_frames_is_refused_and_counted(void **state)
 	struct memory_controller *manager;
 	struct profile_buffer *buffer;
 	struct profile_buffer_state now;
-	uint64_t frames[SAMPLE_MAX_FRAMES + 1] = {0};
-	struct sample_entry large = {.frames = frames, .user_count = SAMPLE_MAX_FRAMES + 1};
+	struct frame frames[SAMPLE_MAX_FRAMES + 1] = {0};
+	struct sample_entry large = {
+		.weight = 1, .frames = frames, .frame_count = SAMPLE_MAX_FRAMES + 1};
 	uint32_t random = 4;
 	size_t n;
 
@@ -324,11 +324,11 @@ static int restart_count(void *context)
 	return 0;
 }
 
-static int add_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int add_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	size_t *nodes = context;
 
-	assert_int_equal(pc, (*nodes)++ * 0x123457);
+	assert_int_equal(frame->value, 0x1000 + (*nodes)++ * 0x123457);
 	return 0;
 }
 
@@ -344,13 +344,14 @@ static void an_entry_larger_than_a_chunk_is_kept(void **state)
 	const struct profile_visitor visitor = {restart_count, add_node, is_leaf_last};
 	struct memory_controller *manager;
 	struct profile_buffer *buffer;
-	uint64_t frames[SAMPLE_MAX_FRAMES];
-	struct sample_entry large = {.frames = frames, .user_count = SAMPLE_MAX_FRAMES};
+	struct frame frames[SAMPLE_MAX_FRAMES];
+	struct sample_entry large = {
+		.weight = 1, .frames = frames, .frame_count = SAMPLE_MAX_FRAMES};
 	size_t n, nodes = 0;
 
 	open_with_limit(100 * CHUNK, &manager, &buffer);
 	for (n = 0; n < SAMPLE_MAX_FRAMES; n++)
-		frames[n] = n * 0x123457;
+		frames[n] = (struct frame){.value = 0x1000 + n * 0x123457};
 	assert_int_equal(profile_buffer_put_sample(buffer, &large), 0);
 	assert_true(profile_buffer_get_state(buffer).range_end > 4 * CHUNK);
 	assert_int_equal(profile_buffer_read(buffer, &visitor, &nodes), 0);
@@ -399,7 +400,7 @@ static int ignore_restart(void *context)
 	return 0;
 }
 
-static int ignore_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int ignore_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	return 0;
 }

@@ -55,17 +55,18 @@ static uint64_t frame_of(uint64_t number, unsigned int at)
 
 static int put_sample(struct profile_buffer *buffer, uint64_t number)
 {
-	uint64_t frames[DEPTH];
+	struct frame frames[DEPTH];
 	const struct sample_entry sample = {
+		.weight = 1,
 		.thread = (uint32_t)(number % 3),
 		.time_ns = (number + 1) * MS,
 		.frames = frames,
-		.user_count = DEPTH,
+		.frame_count = DEPTH,
 	};
 	unsigned int at;
 
 	for (at = 0; at < DEPTH; at++)
-		frames[at] = frame_of(number, at);
+		frames[at] = (struct frame){.value = frame_of(number, at)};
 	return profile_buffer_put_sample(buffer, &sample);
 }
 
@@ -158,11 +159,11 @@ static int on_restart(void *context)
 	return 0;
 }
 
-static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int on_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	if (node != listener.node_count || node >= MAX_NODES)
 		return -EBADMSG;
-	listener.nodes[node].pc = pc;
+	listener.nodes[node].pc = frame->value;
 	listener.nodes[node].prefix = prefix;
 	listener.node_count++;
 	return 0;

@@ -46,7 +46,7 @@ static struct profile_buffer *fill(uint32_t tgid, unsigned int samples)
 {
 	const struct gb_task task = {.tgid = tgid, .tid = tgid};
 	const struct profile_buffer_config config = {memory, cache, tgid, 0};
-	struct sample_entry entry = {0};
+	struct sample_entry entry = {.weight = 1};
 	struct thread *thread;
 
 	assert_int_equal(processes_thread(processes, &task, &thread), 0);

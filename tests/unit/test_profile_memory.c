@@ -38,16 +38,18 @@ static int open_memory(struct profile_memory **memory, struct profile_buffer **b
 /* The leaf's address tells the sample's number. */
 static int put_sample(struct profile_buffer *buffer, uint64_t number)
 {
-	uint64_t frames[DEPTH], n;
+	struct frame frames[DEPTH];
+	uint64_t n;
 
 	for (n = 0; n < DEPTH; n++)
-		frames[n] = 0x400000 + n;
-	frames[DEPTH - 1] = 0x500000 + number;
+		frames[n] = (struct frame){.value = 0x400000 + n};
+	frames[DEPTH - 1].value = 0x500000 + number;
 	return profile_buffer_put_sample(buffer, &(struct sample_entry){
+							 .weight = 1,
 							 .time_ns = 1000000 * (number + 1),
 							 .cpu_ns = 1000000 * number,
 							 .frames = frames,
-							 .user_count = DEPTH,
+							 .frame_count = DEPTH,
 						 });
 }
 
@@ -60,11 +62,11 @@ static int on_restart(void *context)
 	return 0;
 }
 
-static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int on_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	struct reading *reading = context;
 
-	reading->leaf = pc;
+	reading->leaf = frame->value;
 	return 0;
 }
 

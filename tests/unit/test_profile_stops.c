@@ -52,15 +52,15 @@ static void add_process(uint32_t tgid)
 {
 	const struct gb_task task = {.tgid = tgid, .tid = tgid, .start_ns = tgid};
 	const struct profile_buffer_config config = {memory, cache, tgid, MS};
-	uint64_t frames[2] = {0x1000, 0};
-	struct sample_entry sample = {.frames = frames, .user_count = 2};
+	struct frame frames[2] = {{.value = 0x1000}};
+	struct sample_entry sample = {.weight = 1, .frames = frames, .frame_count = 2};
 	struct thread *thread;
 
 	assert_int_equal(processes_thread(processes, &task, &thread), 0);
 	assert_int_equal(profile_buffer_open(&thread->process->buffer, &config), 0);
 	while (sample.time_ns < SAMPLES * MS) {
 		sample.time_ns += MS;
-		frames[1] = 0x2000 + sample.time_ns / MS % 100;
+		frames[1].value = 0x2000 + sample.time_ns / MS % 100;
 		assert_int_equal(profile_buffer_put_sample(thread->process->buffer, &sample), 0);
 	}
 	profile_buffer_finish(thread->process->buffer);

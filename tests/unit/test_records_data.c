@@ -19,7 +19,7 @@
 
 struct heard {
 	uint64_t pcs[MAX_NODES];
-	bool is_kernel[MAX_NODES];
+	uint8_t kinds[MAX_NODES];
 	uint32_t prefixes[MAX_NODES], nodes;
 	struct sample_view last;
 	size_t samples;
@@ -31,14 +31,14 @@ static int on_restart(void *context)
 	return 0;
 }
 
-static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int on_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	struct heard *heard = context;
 
 	assert_in_range(node, 0, MAX_NODES - 1);
-	heard->pcs[node] = pc;
+	heard->pcs[node] = frame->value;
 	heard->prefixes[node] = prefix;
-	heard->is_kernel[node] = is_kernel;
+	heard->kinds[node] = frame->kind;
 	heard->nodes++;
 	return 0;
 }
@@ -83,8 +83,8 @@ static void test_sample(void **state)
 	assert_int_equal(heard.prefixes[0], STACK_NODE_NONE);
 	assert_int_equal(heard.prefixes[1], 0);
 	assert_int_equal(heard.prefixes[2], 1);
-	assert_false(heard.is_kernel[1]);
-	assert_true(heard.is_kernel[2]);
+	assert_int_equal(heard.kinds[1], GB_FRAME_USER);
+	assert_int_equal(heard.kinds[2], GB_FRAME_KERNEL);
 	assert_int_equal(counts()->samples, 1);
 	assert_no_loss();
 }
@@ -129,10 +129,12 @@ static struct heard users_of_sample(size_t count)
 	assert_int_equal(heard.nodes, count + 1);
 	assert_int_equal(heard.last.stack, count);
 	for (i = 0; i < count; i++) {
-		assert_false(heard.is_kernel[i]);
+		assert_int_equal(heard.kinds[i], !i && heard.pcs[0] < GB_STACK_END_COUNT
+							 ? GB_FRAME_TRUNCATED
+							 : GB_FRAME_USER);
 		assert_int_equal(heard.prefixes[i], i ? i - 1 : STACK_NODE_NONE);
 	}
-	assert_true(heard.is_kernel[count]);
+	assert_int_equal(heard.kinds[count], GB_FRAME_KERNEL);
 	assert_true(heard.pcs[count] == 0xffffffff81000010);
 	return heard;
 }
@@ -174,6 +176,7 @@ static void test_far_frame_at_the_end(void **state)
 	free(exact);
 	heard = users_of_sample(3);
 	assert_int_equal(heard.pcs[0], GB_STACK_READ_FAILED);
+	assert_int_equal(heard.kinds[0], GB_FRAME_TRUNCATED);
 	assert_int_equal(heard.pcs[1], 0x401002);
 	assert_int_equal(heard.pcs[2], 0x401001);
 }
@@ -244,10 +247,11 @@ static void test_deepest_sample(void **state)
 	heard = listen(image_of(10, 0));
 	assert_int_equal(heard.nodes, MAX_NODES);
 	assert_int_equal(heard.pcs[0], GB_STACK_FULL);
+	assert_int_equal(heard.kinds[0], GB_FRAME_TRUNCATED);
 	for (i = 1; i < MAX_NODES; i++)
 		assert_int_equal(heard.pcs[i], (MAX_NODES - 1 - i) * 0x123456789);
-	assert_false(heard.is_kernel[GB_MAX_USER_WORDS]);
-	assert_true(heard.is_kernel[GB_MAX_USER_WORDS + 1]);
+	assert_int_equal(heard.kinds[GB_MAX_USER_WORDS], GB_FRAME_USER);
+	assert_int_equal(heard.kinds[GB_MAX_USER_WORDS + 1], GB_FRAME_KERNEL);
 	/* As many frames, divided otherwise. */
 	sample->kernel_count++;
 	sample->user_count--;
@@ -278,6 +282,7 @@ static void test_raw_without_listener(void **state)
 	assert_int_equal(heard.last.user_end, GB_STACK_NO_PROCESS);
 	assert_int_equal(heard.nodes, 2);
 	assert_int_equal(heard.pcs[0], GB_STACK_NO_PROCESS);
+	assert_int_equal(heard.kinds[0], GB_FRAME_TRUNCATED);
 	assert_true(heard.pcs[1] == 0xffffffff81000010);
 	assert_int_equal(counts()->samples, 1);
 	assert_no_loss();

@@ -105,7 +105,8 @@ static void close_room(struct room *room)
 
 static int add(struct room *room, uint32_t node, uint32_t prefix, uint64_t pc)
 {
-	const struct frame_node content = {pc, prefix, pc >= KERNEL};
+	const struct frame_node content = {
+		{.value = pc, .kind = pc >= KERNEL ? GB_FRAME_KERNEL : GB_FRAME_USER}, prefix};
 
 	return stacks_add_node(room->stacks, node, &content);
 }

@@ -104,8 +104,8 @@ static void put_samples(uint64_t start_ns)
 		.cache = profile_memory_cache(memory),
 		.process_id = 42,
 	};
-	const uint64_t frame = 0x1000;
-	struct sample_entry sample = {.frames = &frame, .user_count = 1};
+	const struct frame frame = {.value = 0x1000};
+	struct sample_entry sample = {.weight = 1, .frames = &frame, .frame_count = 1};
 	size_t i;
 
 	profile_buffer_close(process->buffer);

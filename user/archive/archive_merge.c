@@ -223,7 +223,7 @@ static int forget_nodes(void *context)
 	return 0;
 }
 
-static int skip_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int skip_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	return 0;
 }
@@ -273,9 +273,8 @@ static int note_samples(struct archive *archive, const struct process *process)
 }
 
 struct node {
-	uint64_t pc;
+	struct frame frame;
 	uint32_t prefix;
-	bool is_kernel;
 };
 
 struct copying {
@@ -284,7 +283,7 @@ struct copying {
 		struct node *items;
 		size_t count, capacity;
 	} nodes;
-	uint64_t frames[SAMPLE_MAX_FRAMES];
+	struct frame frames[SAMPLE_MAX_FRAMES];
 };
 
 static int on_restart(void *context)
@@ -295,7 +294,7 @@ static int on_restart(void *context)
 	return 0;
 }
 
-static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int on_node(void *context, uint32_t node, uint32_t prefix, const struct frame *frame)
 {
 	struct copying *copying = context;
 
@@ -303,11 +302,11 @@ static int on_node(void *context, uint32_t node, uint32_t prefix, uint64_t pc, b
 		return -EBADMSG;
 	if (ARRAY_ROOM(&copying->nodes))
 		return -ENOMEM;
-	copying->nodes.items[copying->nodes.count++] = (struct node){pc, prefix, is_kernel};
+	copying->nodes.items[copying->nodes.count++] = (struct node){*frame, prefix};
 	return 0;
 }
 
-/* From the leaf back to the root. -EBADMSG: not a stack that could have been put: kernel frames are the last ones. */
+/* From the leaf back to the root. -EBADMSG: not a stack that could have been put. */
 static int collect_frames(struct copying *copying, uint32_t leaf, struct sample_entry *entry)
 {
 	size_t at = SAMPLE_MAX_FRAMES;
@@ -319,13 +318,11 @@ static int collect_frames(struct copying *copying, uint32_t leaf, struct sample_
 		if (number >= copying->nodes.count || !at)
 			return -EBADMSG;
 		node = &copying->nodes.items[number];
-		if (node->is_kernel && entry->user_count)
-			return -EBADMSG;
-		*(node->is_kernel ? &entry->kernel_count : &entry->user_count) += 1;
-		copying->frames[--at] = node->pc;
+		copying->frames[--at] = node->frame;
 		number = node->prefix;
 	}
 	entry->frames = copying->frames + at;
+	entry->frame_count = (uint32_t)(SAMPLE_MAX_FRAMES - at);
 	return 0;
 }
 
@@ -346,6 +343,8 @@ static int put_sample(struct copying *copying, const struct merged_thread *threa
 		.time_ns = sample->time_ns,
 		.cpu_ns = sample->cpu_ns,
 		.run_ns = sample->run_ns,
+		.event = sample->event,
+		.weight = sample->weight,
 	};
 	int err = collect_frames(copying, sample->stack, &entry);
 

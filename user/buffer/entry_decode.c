@@ -16,9 +16,8 @@
 #define FRAME_NONE UINT32_MAX
 
 struct known_frame {
-	uint64_t pc;
+	struct frame frame;
 	uint32_t next; /* the frame that last came after it; FRAME_NONE: none */
-	bool is_kernel;
 };
 
 struct entry_decoder {
@@ -210,11 +209,22 @@ static int get_base(struct reader *reader, uint8_t kind, const struct entry_deco
 	return 0;
 }
 
+/* Why a stack ended early is a root of user code whose address is the reason: no code is that low. */
+static struct frame told_frame(const struct known_frame *known, uint32_t prefix)
+{
+	struct frame frame = known->frame;
+
+	if (prefix == STACK_NODE_NONE && frame_is(&frame, GB_FRAME_USER) &&
+	    frame.value < GB_STACK_END_COUNT)
+		frame.kind = GB_FRAME_TRUNCATED;
+	return frame;
+}
+
 /* Frame `number` becomes a node under *stack, which becomes that node. */
 static int add_node(struct reader *reader, struct entry_decoder *decoder, uint32_t number,
 		    uint32_t *stack)
 {
-	const struct known_frame *frame = &decoder->frames[number];
+	const struct frame frame = told_frame(&decoder->frames[number], *stack);
 	uint32_t node = decoder->epoch.node_count;
 	int err;
 
@@ -224,7 +234,7 @@ static int add_node(struct reader *reader, struct entry_decoder *decoder, uint32
 			    (size_t)node + 1, sizeof(*decoder->prefixes));
 	if (err)
 		return err;
-	err = reader->visitor->node(reader->context, node, *stack, frame->pc, frame->is_kernel);
+	err = reader->visitor->node(reader->context, node, *stack, &frame);
 	if (err)
 		return err;
 	decoder->prefixes[node] = *stack;
@@ -245,8 +255,8 @@ static int add_frame(struct reader *reader, struct entry_decoder *decoder, bool 
 	if (err)
 		return err;
 	epoch->pc[is_kernel] += change;
-	decoder->frames[epoch->frame_count++] =
-		(struct known_frame){epoch->pc[is_kernel], FRAME_NONE, is_kernel};
+	decoder->frames[epoch->frame_count++] = (struct known_frame){
+		{.value = epoch->pc[is_kernel], .kind = is_kernel}, FRAME_NONE};
 	return 0;
 }
 
@@ -355,7 +365,7 @@ int entry_decode(struct entry_decoder *decoder, const uint8_t *bytes, size_t siz
 		 const struct profile_visitor *visitor, void *context)
 {
 	struct reader reader = {bytes, bytes + size, visitor, context};
-	struct sample_view sample = {0};
+	struct sample_view sample = {.weight = 1};
 	uint8_t kind = size ? *reader.in++ : 0;
 	int err = 0;
 

@@ -90,7 +90,7 @@ static void put_signed(struct writer *writer, uint64_t difference)
 
 static uint32_t is_kernel_frame(const struct sample_entry *sample, size_t n)
 {
-	return n >= sample->user_count;
+	return frame_is(&sample->frames[n], GB_FRAME_KERNEL);
 }
 
 /* How many frames, from the root, the sample shares with the one before. */
@@ -103,7 +103,8 @@ static size_t shared_path(const struct entry_encoder *encoder, const struct samp
 	for (n = 0; n < end; n++) {
 		const struct path_step *step = &encoder->path[n];
 
-		if (step->pc != sample->frames[n] || step->is_kernel != is_kernel_frame(sample, n))
+		if (step->pc != sample->frames[n].value ||
+		    step->is_kernel != is_kernel_frame(sample, n))
 			break;
 	}
 	return n;
@@ -122,7 +123,7 @@ static void lay_path(struct entry_encoder *encoder, const struct sample_entry *s
 	for (n = from; n < frame_count; n++) {
 		struct path_step *step = &encoder->path[n];
 
-		step->pc = sample->frames[n];
+		step->pc = sample->frames[n].value;
 		step->is_kernel = is_kernel_frame(sample, n);
 		hash = entry_cache_hash(hash, step->pc, step->is_kernel);
 		step->hash = hash;
@@ -397,11 +398,9 @@ static void put_new_frames(struct writer *writer, struct entry_encoder *encoder,
 
 static int make_room(struct entry_encoder *encoder, const struct sample_entry *sample)
 {
-	size_t frame_count = (size_t)sample->user_count + sample->kernel_count;
-
-	if (frame_count > SAMPLE_MAX_FRAMES)
+	if (sample->frame_count > SAMPLE_MAX_FRAMES)
 		return -E2BIG;
-	return array_reserve((void **)&encoder->path, &encoder->path_capacity, frame_count,
+	return array_reserve((void **)&encoder->path, &encoder->path_capacity, sample->frame_count,
 			     sizeof(*encoder->path));
 }
 
@@ -429,7 +428,7 @@ static int encode(struct entry_encoder *encoder, const struct sample_entry *samp
 	if (err)
 		return err;
 	put_values(writer, &encoder->epoch, sample);
-	walk = walk_path(encoder, sample, (size_t)sample->user_count + sample->kernel_count);
+	walk = walk_path(encoder, sample, sample->frame_count);
 	put_base(writer, encoder, &walk);
 	make_nodes(encoder, walk.known);
 	put_new_frames(writer, encoder, walk.known);

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "buffer/frame.h"
+
 struct entry_cache;
 struct memory_controller;
 struct profile_buffer;
@@ -23,8 +25,7 @@ struct profile_buffer;
 #define SAMPLE_MAX_FRAMES 2048
 
 /*
- * A sample to put. `frames` is root first: user_count user addresses, then kernel_count kernel
- * addresses; at most SAMPLE_MAX_FRAMES in all. Times are below 2^63.
+ * A sample to put. `frames` is root first; at most SAMPLE_MAX_FRAMES. Times are below 2^63.
  */
 struct sample_entry {
 	uint32_t thread; /* the thread's number in its process */
@@ -32,8 +33,10 @@ struct sample_entry {
 	uint64_t time_ns;
 	uint64_t cpu_ns; /* CPU time the thread had used in its life */
 	uint64_t run_ns; /* how long it had been on the CPU without a break; 0: not known */
-	const uint64_t *frames;
-	uint32_t user_count, kernel_count;
+	uint32_t event; /* what made it: the number of the event; 0: the timer */
+	int64_t weight; /* how much it counts */
+	const struct frame *frames;
+	uint32_t frame_count;
 };
 
 /* A sample read back: what was put, but for cpu_ns and run_ns, which are coarser. */
@@ -52,6 +55,8 @@ struct sample_view {
 	 * time 0): whole us, rounded up. Else 0: it ran on or hardly paused, or it is not known.
 	 */
 	uint64_t run_ns;
+	uint32_t event; /* 0: the timer */
+	int64_t weight;
 	uint32_t stack; /* node number, or STACK_NODE_NONE: no frames */
 };
 
@@ -66,10 +71,10 @@ struct profile_visitor {
 	 */
 	int (*restart)(void *context);
 	/*
-	 * Node `node` (0, 1, 2, ... since restart) is frame `pc` called by node `prefix`
-	 * (STACK_NODE_NONE: a root).
+	 * Node `node` (0, 1, 2, ... since restart) is `frame` called by node `prefix`
+	 * (STACK_NODE_NONE: a root). `frame` is valid during the call.
 	 */
-	int (*node)(void *context, uint32_t node, uint32_t prefix, uint64_t pc, bool is_kernel);
+	int (*node)(void *context, uint32_t node, uint32_t prefix, const struct frame *frame);
 	int (*sample)(void *context, const struct sample_view *sample);
 };
 

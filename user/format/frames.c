@@ -209,17 +209,12 @@ static int make_location(struct frames *frames, uint64_t address, bool is_kernel
 	return err ? err : add_location(frames, category, id);
 }
 
-static bool is_truncated_root(const struct frame_node *node)
-{
-	return !node->is_kernel && node->prefix == STACK_NODE_NONE && node->pc < GB_STACK_END_COUNT;
-}
-
-static int locate_truncated(struct frames *frames, const struct frame_node *node, uint32_t *id)
+static int locate_truncated(struct frames *frames, const struct frame *frame, uint32_t *id)
 {
 	int err;
 
 	frames->unnamed_in = 0;
-	err = label_truncated(&frames->label, (unsigned int)node->pc);
+	err = label_truncated(&frames->label, (unsigned int)frame->value);
 
 	return err ? err : add_location(frames, CATEGORY_OTHER, id);
 }
@@ -246,18 +241,20 @@ static int fill_cache(struct frames *frames, struct address_cache *cache, uint64
 
 int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id)
 {
-	struct address_cache *cache = node->is_kernel ? &frames->kernel : &frames->user;
-	bool is_raw = frames->source.addresses || (node->is_kernel && !frames->source.kernel);
-	uint64_t address = node->pc - (is_leaf || is_raw ? 0 : 1);
+	const struct frame *frame = &node->frame;
+	bool is_kernel = frame_is(frame, GB_FRAME_KERNEL);
+	struct address_cache *cache = is_kernel ? &frames->kernel : &frames->user;
+	bool is_raw = frames->source.addresses || (is_kernel && !frames->source.kernel);
+	uint64_t address = frame->value - (is_leaf || is_raw ? 0 : 1);
 	uint32_t number;
 
-	if (is_truncated_root(node))
-		return locate_truncated(frames, node, id);
+	if (frame_is(frame, GB_FRAME_TRUNCATED))
+		return locate_truncated(frames, frame, id);
 	if (unique_find(&cache->addresses, address, &number)) {
 		*id = cache->ids[number];
 		return 0;
 	}
-	return fill_cache(frames, cache, address, node->is_kernel, id);
+	return fill_cache(frames, cache, address, is_kernel, id);
 }
 
 const struct location *frames_location(const struct frames *frames, uint32_t id)

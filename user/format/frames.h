@@ -2,14 +2,13 @@
 /*
  * frames.h - what the nodes of a process's buffer are called, and the category of each: locations.
  *
- *   node (pc, prefix)  ──leaf or caller?──>  address  ──address space, symbols──>  location
+ *   node (frame, prefix)──leaf or caller?──>  address  ──address space, symbols──>  location
  *
  * A caller's pc is where it goes on after the call. The call itself is before that, and it may be
  * the function's last instruction: so callers are looked up at pc - 1, leaves at pc. Locations
  * are cached by address as long as the era of the address space lasts.
  *
- * A root whose pc is an enum gb_stack_end, which is no address, stands for what is missing of a
- * stack that ended early.
+ * A frame of kind GB_FRAME_TRUNCATED stands for what is missing of a stack that ended early.
  */
 #ifndef GECKOBPF_FORMAT_FRAMES_H
 #define GECKOBPF_FORMAT_FRAMES_H
@@ -17,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "buffer/frame.h"
 
 struct frames;
 struct kernel_symbols;
@@ -41,9 +42,8 @@ struct frames_source {
 };
 
 struct frame_node {
-	uint64_t pc;
+	struct frame frame;
 	uint32_t prefix; /* STACK_NODE_NONE: a root */
-	bool is_kernel;
 };
 
 struct location {

@@ -110,10 +110,10 @@ static int on_restart(void *context)
 	return 0;
 }
 
-static int on_node(void *context, uint32_t number, uint32_t prefix, uint64_t pc, bool is_kernel)
+static int on_node(void *context, uint32_t number, uint32_t prefix, const struct frame *frame)
 {
 	struct process_writer *writer = context;
-	const struct frame_node node = {.pc = pc, .prefix = prefix, .is_kernel = is_kernel};
+	const struct frame_node node = {.frame = *frame, .prefix = prefix};
 
 	return stacks_add_node(writer->stacks, number, &node);
 }

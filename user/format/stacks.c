@@ -20,7 +20,7 @@
 #define SLOT_BYTES_MAX (20U << 20)
 
 struct node {
-	struct frame_node frame;
+	struct frame_node content;
 	uint32_t depth; /* of frames, itself included */
 	uint32_t era; /* that its stacks are of */
 	uint32_t stacks[2]; /* as a caller, as a leaf */
@@ -184,7 +184,7 @@ int stacks_add_node(struct stacks *stacks, uint32_t node, const struct frame_nod
 	if (ARRAY_ROOM(nodes))
 		return -ENOMEM;
 	nodes->items[nodes->count++] = (struct node){
-		.frame = *content,
+		.content = *content,
 		.depth = prefix == STACK_NODE_NONE ? 1 : nodes->items[prefix].depth + 1,
 		.era = stacks->era,
 		.stacks = {STACKS_NONE, STACKS_NONE},
@@ -244,7 +244,7 @@ static int number_of(struct stacks *stacks, uint32_t prefix, uint32_t location, 
 static int add_stack(struct stacks *stacks, struct node *node, bool is_leaf, uint32_t *stack)
 {
 	uint32_t location;
-	int err = frames_locate(stacks->frames, &node->frame, is_leaf, &location);
+	int err = frames_locate(stacks->frames, &node->content, is_leaf, &location);
 
 	if (!err)
 		err = reserve_count(&stacks->self_samples, location);
@@ -264,6 +264,11 @@ static int push(struct way *way, uint32_t node, bool is_leaf)
 	return err;
 }
 
+static bool is_kernel(const struct node *node)
+{
+	return frame_is(&node->content.frame, GB_FRAME_KERNEL);
+}
+
 /*
  * From a leaf to the first node that has a stack, or past the root. A user frame right below the kernel's is a leaf as well: it was
  * interrupted there.
@@ -277,14 +282,14 @@ static int climb(struct stacks *stacks, uint32_t number, uint32_t *stack)
 	*stack = STACKS_NONE;
 	while (!err && number != STACK_NODE_NONE) {
 		const struct node *node = node_at(stacks, number);
-		uint32_t prefix = node->frame.prefix;
+		uint32_t prefix = node->content.prefix;
 
 		*stack = node->stacks[is_leaf];
 		if (*stack != STACKS_NONE)
 			break;
 		err = push(&stacks->way, number, is_leaf);
-		is_leaf = prefix != STACK_NODE_NONE && node->frame.is_kernel &&
-			  !stacks->nodes.items[prefix].frame.is_kernel;
+		is_leaf = prefix != STACK_NODE_NONE && is_kernel(node) &&
+			  !is_kernel(&stacks->nodes.items[prefix]);
 		number = prefix;
 	}
 	return err;

@@ -47,7 +47,7 @@ struct records {
 	struct process *ending; /* images that ended and may hold a chunk */
 	uint32_t roll_call; /* number of the last one */
 	/* of the sample at hand, root first */
-	uint64_t frames[SAMPLE_FRAMES_MAX];
+	struct frame frames[SAMPLE_FRAMES_MAX];
 	union { /* of the raw sample at hand */
 		struct gb_sample sample;
 		uint64_t words[sizeof(struct gb_sample) / 8 + GB_MAX_KERNEL_FRAMES +
@@ -462,8 +462,8 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		.cpu_ns = sample->cpu_ns,
 		.run_ns = sample->run_ns,
 		.frames = records->frames,
-		.user_count = sample_frames_turn(sample, records->frames),
-		.kernel_count = sample->kernel_count,
+		.frame_count = sample_frames_turn(sample, records->frames),
+		.weight = 1,
 	};
 	if (profile_buffer_put_sample(process->buffer, &entry)) {
 		records->counts.put_failed++;

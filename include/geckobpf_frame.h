@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * geckobpf_frame.h - what a frame of a stack is: a value, and the kind that says what the value means.
+ *
+ * Both sides include it. Kinds are in records, in profile buffers and in .gbpf files: none is renumbered, none is reused.
+ */
+#ifndef GECKOBPF_FRAME_H
+#define GECKOBPF_FRAME_H
+
+enum gb_frame_kind {
+	GB_FRAME_USER = 0, /* user code; value: its address, below 2^48 */
+	GB_FRAME_KERNEL = 1, /* kernel code; value: its address */
+	/* stands for the frames that are missing, as the root; value: enum gb_stack_end */
+	GB_FRAME_TRUNCATED = 2,
+	/*
+	 * A new kind (a label, code that a JIT compiler or an interpreter runs, a system call) goes here, and who makes
+	 * names of frames needs a row for it (user/format/frames.c). Whatever lies between passes it on.
+	 */
+	GB_FRAME_KIND_COUNT
+};
+
+/* How the user part of a stack ended. Only COMPLETE is a real end of stack; those from FAILED on say why it was not reached. */
+enum gb_stack_end {
+	GB_STACK_NONE = 0, /* no user stack: a kernel thread */
+	GB_STACK_COMPLETE = 1, /* the outermost frame was reached */
+	GB_STACK_RAW = 2, /* to be unwound in user space: see GB_RECORD_RAW */
+	GB_STACK_FAILED = 3, /* the walk could not even begin */
+	GB_STACK_FULL = 4, /* there was no room for more frames */
+	GB_STACK_NO_PROCESS = 5, /* the process's mappings are not known yet */
+	GB_STACK_NO_MAPPING = 6, /* a return address in no mapping */
+	GB_STACK_NO_RULE = 7, /* unwind information that is not supported */
+	GB_STACK_FP_FAILED = 8, /* code without unwind information, and no frame pointer either */
+	GB_STACK_READ_FAILED = 9, /* the stack could not be read there (paged out, or garbage) */
+	GB_STACK_NOT_MONOTONIC = 10, /* the caller's frame would lie below the callee's */
+	GB_STACK_NO_MEMORY = 11, /* the address space is gone: the thread exits or execs */
+	GB_STACK_COMPAT32 = 12, /* a 32-bit process */
+	GB_STACK_END_COUNT
+};
+
+/*
+ * A user frame is one word: the code address in the low 48 bits and, above them, the size of its frame on the stack in words of
+ * 8 bytes, so that stack addresses cost nothing: the CFA of a frame, which is the RSP of its caller, is
+ * its own RSP plus that size. GB_FRAME_FAR: the size does not fit, or the stack changes (signal stack); the next word is the
+ * CFA itself.
+ */
+#define GB_FRAME_PC_BITS 48
+#define GB_FRAME_FAR 0xffffULL
+
+#endif
