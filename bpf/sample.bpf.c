@@ -6,6 +6,16 @@
  * to a mark, not for every sample.
  */
 
+/* What the runs of a sample are, when it comes from here. */
+enum sample_run { RUN_KERNEL, RUN_USER };
+
+static __always_inline void set_run(struct gb_sample *sample, enum sample_run run,
+				    enum gb_frame_kind kind, __u32 words)
+{
+	sample->runs[run].kind = kind;
+	sample->runs[run].words = words;
+}
+
 static __always_inline void describe(struct gb_sample *sample, struct task_struct *task,
 				     struct run_state *state)
 {
@@ -17,9 +27,10 @@ static __always_inline void describe(struct gb_sample *sample, struct task_struc
 	sample->cpu_ns = 0;
 	sample->run_ns = 0;
 	sample->user_sp = 0;
-	sample->kernel_count = 0;
-	sample->user_count = 0;
+	sample->weight = 1;
+	sample->event = 0;
 	sample->user_end = GB_STACK_NONE;
+	__builtin_memset(sample->runs, 0, sizeof(sample->runs));
 	if (!state)
 		return;
 	sample->cpu_ns = run_cpu_time(state, task, sample->hdr.time_ns);
@@ -34,7 +45,7 @@ static __always_inline void capture_kernel(void *ctx, struct gb_sample *sample)
 	/* For the verifier, which does not know that bpf_get_stack() keeps to its size. */
 	if (kernel_count > GB_MAX_KERNEL_FRAMES)
 		kernel_count = GB_MAX_KERNEL_FRAMES;
-	sample->kernel_count = kernel_count;
+	set_run(sample, RUN_KERNEL, GB_FRAME_KERNEL, kernel_count);
 }
 
 /* `ctx`: of the perf event, or NULL where the thread can only be in the kernel. */
@@ -42,7 +53,7 @@ static __always_inline void capture_user(void *ctx, bool is_user, struct sample_
 					 struct task_struct *task, __u32 key)
 {
 	struct gb_sample *sample = (struct gb_sample *)buffer->words;
-	__u32 kernel_count = sample->kernel_count;
+	__u32 kernel_count = sample->runs[RUN_KERNEL].words;
 	__u64 regs[PT_WORDS];
 
 	if (TASK_FIELD(task, flags) & GB_PF_KTHREAD)
@@ -61,14 +72,14 @@ static __always_inline void capture_user(void *ctx, bool is_user, struct sample_
 	buffer->user_at = SAMPLE_WORDS + kernel_count;
 	sample->user_end = GB_STACK_NO_PROCESS;
 	if (find_process(buffer, task)) {
-		sample->user_count = unwind(buffer, regs, key);
+		set_run(sample, RUN_USER, GB_FRAME_USER, unwind(buffer, regs, key));
 		sample->user_end = buffer->unwind.end;
 	}
 	if ((sample->user_end == GB_STACK_NO_PROCESS || sample->user_end == GB_STACK_READ_FAILED) &&
 	    is_in_exec(task)) {
 		/* the old image is gone, the new one has not run */
 		sample->user_end = GB_STACK_NO_MEMORY;
-		sample->user_count = 0;
+		sample->runs[RUN_USER].words = 0;
 		return;
 	}
 	/* Code in no mapping was mapped a moment ago, as a rule; by the time user space looks it knows. */
@@ -77,13 +88,14 @@ static __always_inline void capture_user(void *ctx, bool is_user, struct sample_
 		return;
 	sample->hdr.kind = GB_RECORD_RAW;
 	sample->user_end = GB_STACK_RAW;
-	sample->user_count = copy_raw(buffer, regs);
+	set_run(sample, RUN_USER, GB_FRAME_USER, copy_raw(buffer, regs));
 	count(GB_STAT_RAW);
 }
 
 static __always_inline void send(struct gb_sample *sample)
 {
-	__u64 size = sizeof(*sample) + (sample->kernel_count + sample->user_count) * sizeof(__u64);
+	__u32 words = sample->runs[RUN_KERNEL].words + sample->runs[RUN_USER].words;
+	__u64 size = sizeof(*sample) + words * sizeof(__u64);
 	__u32 index = sample->task.tid & cfg_ring_mask;
 	void *ring = bpf_map_lookup_elem(&samples, &index);
 	__u64 flags = BPF_RB_NO_WAKEUP;

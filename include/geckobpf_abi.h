@@ -52,23 +52,40 @@ struct gb_task {
 	__u32 pad;
 };
 
+/* Some words of a sample, all of one kind. */
+struct gb_frame_run {
+	__u16 kind; /* enum gb_frame_kind */
+	__u16 words;
+};
+
+#define GB_SAMPLE_RUNS 4
+
+/*
+ * The words are runs of frames of one kind, leaf first: two of code of the kernel and one of user code look so
+ *
+ *   runs  { KERNEL, 2 } { USER, 1 } { USER, 0 } { USER, 0 }      pc[]  kernel leaf | its caller | user code
+ *
+ * A frame is one word, its value, but for user code: see GB_FRAME_PC_BITS.
+ */
 struct gb_sample {
 	struct gb_record hdr;
 	struct gb_task task;
 	__u64 cpu_ns; /* CPU time that the thread had used in its life, up to hdr.time_ns */
 	__u64 run_ns; /* how long it had been on the CPU without a break; 0: not known */
 	__u64 user_sp; /* RSP of the user leaf frame; 0: not known */
+	__s64 weight; /* how much it counts */
+	struct gb_frame_run runs[GB_SAMPLE_RUNS]; /* those that are not needed have no words */
 	__u32 cpu;
-	__u16 kernel_count; /* frames in pc[], kernel first */
-	__u16 user_count; /* words of user frames after them */
+	__u16 event; /* what made it: the number of the event; 0: the timer */
 	__u8 user_end; /* enum gb_stack_end */
-	__u8 pad[7];
-	/* leaf first: kernel_count kernel addresses, then user_count words of user frames */
+	__u8 pad;
 	__u64 pc[];
 };
 
+_Static_assert(sizeof(struct gb_sample) == 104, "no padding that is not named");
+
 /*
- * A raw sample's user part: the registers (enum gb_reg), then stack memory from user_sp on. Sent, on a budget, for a process whose
+ * A raw sample's run of user code: the registers (enum gb_reg), then stack memory from user_sp on. Sent, on a budget, for a process whose
  * mappings are not known yet; user space unwinds it.
  */
 #define GB_RAW_REGS 17

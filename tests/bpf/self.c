@@ -4,6 +4,7 @@
 
 #include "capture/kernel_side.h"
 #include "capture/publish.h"
+#include "recording/sample_frames.h"
 #include "target/object.h"
 #include "target/process.h"
 #include "target/procfs.h"
@@ -54,7 +55,8 @@ static struct {
 
 static void decode(const struct gb_sample *sample, struct taken *out)
 {
-	const __u64 *words = sample->pc + sample->kernel_count;
+	const struct sample_part user = sample_user_part(sample);
+	const __u64 *words = sample->pc + user.at;
 	uint64_t sp = sample->user_sp;
 	size_t i;
 
@@ -62,7 +64,7 @@ static void decode(const struct gb_sample *sample, struct taken *out)
 	out->end = sample->user_end;
 	out->far_frames = 0;
 	out->stack.count = 0;
-	for (i = 0; i < sample->user_count; i++) {
+	for (i = 0; i < user.words; i++) {
 		uint64_t size = words[i] >> GB_FRAME_PC_BITS;
 
 		out->stack.frames[out->stack.count++] = (struct self_frame){
@@ -72,7 +74,7 @@ static void decode(const struct gb_sample *sample, struct taken *out)
 			continue;
 		}
 		out->far_frames++;
-		if (++i < sample->user_count)
+		if (++i < user.words)
 			sp = words[i];
 	}
 }

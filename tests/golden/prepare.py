@@ -14,8 +14,9 @@ import struct
 import sys
 
 SAMPLE, TASK, MAP, IMAGE, RAW = 1, 2, 3, 4, 5
-SAMPLE_BYTES, MAP_BYTES = 88, 88
-KERNEL_COUNT_AT, USER_COUNT_AT = 76, 78
+SAMPLE_BYTES, MAP_BYTES = 104, 88
+RUNS_AT, RUNS = 80, 4  # of {kind, words}
+KERNEL, USER = 1, 0  # kinds of frames
 PID_OFFSET = 5000000  # PID_MAX_LIMIT is 4194304
 
 
@@ -45,14 +46,25 @@ def move_path(record):
     return moved
 
 
+def runs(record):
+    """(kind, words) of each run."""
+    at = SAMPLE_BYTES
+    for kind, count in struct.iter_unpack("=HH", bytes(record[RUNS_AT : RUNS_AT + 4 * RUNS])):
+        yield kind, struct.unpack_from(f"={count}Q", record, at)
+        at += 8 * count
+
+
 def kernel_addresses(record):
-    count, = struct.unpack_from("=H", record, KERNEL_COUNT_AT)
-    return struct.unpack_from(f"={count}Q", record, SAMPLE_BYTES)
+    return [word for kind, words in runs(record) if kind == KERNEL for word in words]
 
 
 def drop_stack_copy(record):
-    kept = record[: SAMPLE_BYTES + 8 * len(kernel_addresses(record))]
-    struct.pack_into("=H", kept, USER_COUNT_AT, 0)
+    kept, words = record[:SAMPLE_BYTES], []
+    for number, (kind, run) in enumerate(runs(record)):
+        run = () if kind == USER else run
+        struct.pack_into("=HH", kept, RUNS_AT + 4 * number, kind, len(run))
+        words += run
+    kept += struct.pack(f"={len(words)}Q", *words)
     struct.pack_into("=I", kept, 4, len(kept))
     return kept
 

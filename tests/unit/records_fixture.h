@@ -190,8 +190,8 @@ static inline struct sample_bytes make_sample(uint64_t time_ns, struct gb_task n
 			   .task = named,
 			   .cpu_ns = 77,
 			   .run_ns = 5000,
-			   .kernel_count = 1,
-			   .user_count = 2,
+			   .runs = {{GB_FRAME_KERNEL, 1}, {GB_FRAME_USER, 2}},
+			   .weight = 1,
 			   .user_end = GB_STACK_COMPLETE},
 		.pc = {0xffffffff81000010, FRAME(0x401020, 3), FRAME(0x401010, GB_FRAME_FAR - 1)},
 	};
@@ -206,7 +206,7 @@ static inline struct sample_bytes make_user_sample(uint8_t end, const uint64_t *
 	for (i = 0; i < count; i++)
 		record.pc[1 + i] = words[i];
 	record.sample.user_end = end;
-	record.sample.user_count = (uint16_t)count;
+	record.sample.runs[1].words = (uint16_t)count;
 	record.sample.hdr.size = (uint32_t)(sizeof(struct gb_sample) + (1 + count) * 8);
 	return record;
 }
@@ -220,7 +220,7 @@ static inline struct sample_bytes make_raw(uint64_t time_ns, struct gb_task name
 	record.sample.hdr.kind = GB_RECORD_RAW;
 	record.sample.hdr.size = sizeof(struct gb_sample) + (1 + GB_RAW_REGS + 3) * 8;
 	record.sample.user_end = GB_STACK_RAW;
-	record.sample.user_count = GB_RAW_REGS + 3;
+	record.sample.runs[1].words = GB_RAW_REGS + 3;
 	for (i = 0; i < GB_RAW_REGS + 3; i++)
 		record.pc[1 + i] = 0x1111 * i;
 	return record;

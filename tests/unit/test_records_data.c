@@ -112,7 +112,7 @@ static void test_sample_without_frames(void **state)
 {
 	struct sample_bytes record = make_sample(30, task(10, 10, 0));
 
-	record.sample.kernel_count = record.sample.user_count = 0;
+	record.sample.runs[0].words = record.sample.runs[1].words = 0;
 	record.sample.hdr.size = sizeof(struct gb_sample);
 	records_apply(world.records, &record, record.sample.hdr.size);
 	assert_int_equal(listen(image_of(10, 0)).last.stack, STACK_NODE_NONE);
@@ -159,6 +159,32 @@ static void test_frame_words(void **state)
 	heard = users_of_sample(5);
 	assert_memory_equal(heard.pcs, expected, sizeof(expected));
 	assert_no_loss();
+}
+
+/* Runs come in any order, and each word is a frame of its run's kind. */
+static void test_runs(void **state)
+{
+	static const uint8_t kinds[] = {GB_FRAME_KERNEL, GB_FRAME_USER, GB_FRAME_KERNEL};
+	struct sample_bytes record = make_sample(30, task(10, 10, 0));
+	struct heard heard;
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		record.sample.runs[i + 1] = (struct gb_frame_run){kinds[i], 1};
+		record.pc[i] = 0x401000 + i;
+	}
+	record.sample.runs[0].words = 0;
+	tell_sample_bytes(&record);
+	heard = listen(image_of(10, 0));
+	assert_int_equal(heard.nodes, 3);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(heard.pcs[i], 0x401002 - i);
+		assert_int_equal(heard.kinds[i], kinds[2 - i]);
+	}
+	assert_no_loss();
+	record.sample.runs[0].kind = GB_FRAME_KIND_COUNT;
+	tell_sample_bytes(&record);
+	assert_int_equal(counts()->bad_records, 1);
 }
 
 /* A far frame whose stack address is missing; what is behind the record is not read. */
@@ -228,8 +254,8 @@ static struct gb_sample *make_deepest(uint16_t kind, size_t user_words)
 	*sample = make_sample(30, task(10, 10, 0)).sample;
 	sample->hdr.kind = kind;
 	sample->hdr.size = (uint32_t)size;
-	sample->kernel_count = GB_MAX_KERNEL_FRAMES;
-	sample->user_count = (uint16_t)user_words;
+	sample->runs[0].words = GB_MAX_KERNEL_FRAMES;
+	sample->runs[1].words = (uint16_t)user_words;
 	sample->user_end = GB_STACK_FULL;
 	for (i = 0; i < frames; i++)
 		sample->pc[i] = i * 0x123456789;
@@ -253,11 +279,11 @@ static void test_deepest_sample(void **state)
 	assert_int_equal(heard.kinds[GB_MAX_USER_WORDS], GB_FRAME_USER);
 	assert_int_equal(heard.kinds[GB_MAX_USER_WORDS + 1], GB_FRAME_KERNEL);
 	/* As many frames, divided otherwise. */
-	sample->kernel_count++;
-	sample->user_count--;
+	sample->runs[0].words++;
+	sample->runs[1].words--;
 	records_apply(world.records, sample, size);
-	sample->kernel_count -= 2;
-	sample->user_count += 2;
+	sample->runs[0].words -= 2;
+	sample->runs[1].words += 2;
 	records_apply(world.records, sample, size);
 	assert_int_equal(counts()->samples, 1);
 	assert_int_equal(counts()->bad_records, 2);
@@ -328,7 +354,7 @@ static void test_raw_with_listener(void **state)
 	assert_int_equal(heard.last.user_end, GB_STACK_COMPLETE);
 	assert_int_equal(counts()->samples, 1);
 	/* What it makes is checked like what the kernel sends. */
-	answer.sample.user_count++;
+	answer.sample.runs[1].words++;
 	tell_sample_bytes(&record);
 	assert_int_equal(unwinder.calls, 2);
 	assert_int_equal(counts()->samples, 1);
@@ -417,12 +443,12 @@ static void check_bad_samples(struct sample_bytes good)
 {
 	struct sample_bytes bad = good;
 
-	bad.sample.user_count++;
+	bad.sample.runs[1].words++;
 	assert_bad(&bad, bad.sample.hdr.size);
-	bad.sample.user_count -= 2;
+	bad.sample.runs[1].words -= 2;
 	assert_bad(&bad, bad.sample.hdr.size);
-	bad.sample.user_count = 65535;
-	bad.sample.kernel_count = 65535;
+	bad.sample.runs[1].words = 65535;
+	bad.sample.runs[0].words = 65535;
 	assert_bad(&bad, bad.sample.hdr.size);
 	bad = good;
 	bad.sample.hdr.size += 4;
@@ -544,6 +570,7 @@ int main(void)
 		FRESH(test_sample),
 		FRESH(test_sample_before_fork),
 		FRESH(test_sample_without_frames),
+		FRESH(test_runs),
 		FRESH(test_frame_words),
 		FRESH(test_far_frame_at_the_end),
 		FRESH(test_missing_roots),

@@ -12,6 +12,7 @@
 #include "capture/kernel_side.h"
 #include "capture/mapping_runs.h"
 #include "capture/mapping_set.h"
+#include "recording/sample_frames.h"
 #include "target/object.h"
 #include "target/process.h"
 #include "unwind/raw.h"
@@ -328,25 +329,22 @@ static const struct gb_mapping *plain_mappings(struct publisher *publisher,
 void publisher_unwind(struct publisher *publisher, const struct process *process,
 		      const struct gb_sample *raw, struct gb_sample *out)
 {
-	const uint64_t *words = (const uint64_t *)raw->pc + raw->kernel_count;
+	const struct sample_part user = sample_user_part(raw);
+	const uint64_t *words = (const uint64_t *)raw->pc + user.at;
 	struct raw_stack stack = {.regs = words};
 	struct published *published;
 
-	memcpy(out, raw, sizeof(*out) + raw->kernel_count * sizeof(raw->pc[0]));
-	out->hdr.kind = GB_RECORD_SAMPLE;
-	out->user_count = 0;
-	out->user_end = GB_STACK_NO_PROCESS;
-	if (raw->user_count >= GB_RAW_REGS && !published_of(publisher, process, &published)) {
+	sample_without_user(raw, out);
+	if (user.words >= GB_RAW_REGS && !published_of(publisher, process, &published)) {
 		stack.words = words + GB_RAW_REGS;
-		stack.word_count = raw->user_count - GB_RAW_REGS;
+		stack.word_count = user.words - GB_RAW_REGS;
 		stack.mappings = plain_mappings(publisher, published);
 		stack.mapping_count = stack.mappings ? published->set.count : 0;
-		out->user_count =
+		out->runs[user.run].words =
 			(__u16)raw_unwind(file_tables_store(publisher->files), &stack,
-					  (uint64_t *)out->pc + raw->kernel_count, &out->user_end);
+					  (uint64_t *)out->pc + user.at, &out->user_end);
 	}
-	out->hdr.size = (__u32)(sizeof(*out) +
-				((size_t)out->kernel_count + out->user_count) * sizeof(out->pc[0]));
+	out->hdr.size = (__u32)sample_bytes(out);
 }
 
 int publisher_note(struct publisher *publisher, struct process *process)

@@ -415,11 +415,22 @@ static void apply_map(struct records *records, const void *record, size_t size)
 
 static bool is_consistent(const struct gb_sample *sample, size_t size, size_t max_user_words)
 {
-	size_t frames = (size_t)sample->kernel_count + sample->user_count;
+	const size_t max_words[GB_FRAME_KIND_COUNT] = {
+		[GB_FRAME_USER] = max_user_words,
+		[GB_FRAME_KERNEL] = GB_MAX_KERNEL_FRAMES,
+	};
+	size_t words[GB_FRAME_KIND_COUNT] = {0}, i;
 
-	return sample->kernel_count <= GB_MAX_KERNEL_FRAMES &&
-	       sample->user_count <= max_user_words && sample->user_end < GB_STACK_END_COUNT &&
-	       size == sizeof(*sample) + frames * sizeof(sample->pc[0]);
+	for (i = 0; i < GB_SAMPLE_RUNS; i++) {
+		const struct gb_frame_run *run = &sample->runs[i];
+
+		if (run->kind >= GB_FRAME_KIND_COUNT)
+			return false;
+		words[run->kind] += run->words;
+		if (words[run->kind] > max_words[run->kind])
+			return false;
+	}
+	return sample->user_end < GB_STACK_END_COUNT && size == sample_bytes(sample);
 }
 
 static int open_buffer(const struct records *records, struct process *process)
@@ -463,7 +474,8 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		.run_ns = sample->run_ns,
 		.frames = records->frames,
 		.frame_count = sample_frames_turn(sample, records->frames),
-		.weight = 1,
+		.event = sample->event,
+		.weight = sample->weight,
 	};
 	if (profile_buffer_put_sample(process->buffer, &entry)) {
 		records->counts.put_failed++;
@@ -494,10 +506,7 @@ static void apply_raw(struct records *records, const void *record, size_t size)
 	if (records->listener.unwind) {
 		records->listener.unwind(records->listener.context, thread->process, raw, sample);
 	} else {
-		memcpy(sample, raw, sizeof(*raw) + raw->kernel_count * sizeof(raw->pc[0]));
-		sample->user_count = 0;
-		sample->user_end = GB_STACK_NO_PROCESS;
-		sample->hdr.size = (__u32)(sizeof(*raw) + raw->kernel_count * sizeof(raw->pc[0]));
+		sample_without_user(raw, sample);
 	}
 	apply_sample(records, sample, sample->hdr.size);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sample_frames.h - the frames of a sample as the kernel sends it, as the buffer wants them. */
+/* sample_frames.h - the words of a sample as the kernel sends it, and its frames as the buffer wants them. */
 #ifndef GECKOBPF_RECORDING_SAMPLE_FRAMES_H
 #define GECKOBPF_RECORDING_SAMPLE_FRAMES_H
 
 #include <linux/types.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "geckobpf_abi.h"
@@ -13,9 +14,23 @@ struct frame;
 #define SAMPLE_FRAMES_MAX (GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS + 1)
 
 /*
- * The record, which is consistent, has the leaf first, kernel frames before user frames; the buffer wants the root first, and no stack
+ * The record, which is consistent, has the leaf first; the buffer wants the root first, and no stack
  * addresses. A stack that ended early has a root of kind GB_FRAME_TRUNCATED. `frames` has room for SAMPLE_FRAMES_MAX. Returns their number.
  */
 uint32_t sample_frames_turn(const struct gb_sample *sample, struct frame *frames);
+
+/* What such a record has to have bytes. */
+size_t sample_bytes(const struct gb_sample *sample);
+
+/* A run of a sample: pc[at] is its first word. */
+struct sample_part {
+	uint32_t run, at, words;
+};
+
+/* Its first run of user code; without one, the last run, and no words. */
+struct sample_part sample_user_part(const struct gb_sample *sample);
+
+/* The sample up to there, as one of a process that is not known; `out` has room for it. */
+void sample_without_user(const struct gb_sample *sample, struct gb_sample *out);
 
 #endif
