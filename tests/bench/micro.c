@@ -22,6 +22,7 @@
 #include "base/output.h"
 #include "format/profile.h"
 #include "elf/elf_file.h"
+#include "elf/elf_open.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
 #include "target/object.h"
@@ -151,7 +152,7 @@ static int find_code(const char *path, struct code *code)
 {
 	const struct elf_section *text;
 	struct elf_file *file;
-	int err = elf_file_open(&file, path);
+	int fd = elf_open(NULL, path), err = fd < 0 ? fd : elf_file_adopt_fd(&file, fd);
 
 	if (err)
 		return err;

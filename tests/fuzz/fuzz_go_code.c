@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/elf_file.h"
 #include "unwind/go_code.h"
 #include "unwind/table.h"
 
@@ -62,10 +63,9 @@ static void build(struct go_code *go, uint32_t middle)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *bytes = malloc(size + HEADER_BYTES);
-	struct unwind_source source = {.fd = -1, .image = bytes, .image_bytes = size};
+	struct elf_file file = {.fd = -1, .image = (const char *)bytes, .size = size};
 	struct unwind_segment segment = {.address = TEXT, .bytes = size, .is_code = true};
-	struct elf_code code = {.source = &source,
-				.size = size,
+	struct elf_code code = {.file = &file,
 				.segments = &segment,
 				.segment_count = 1,
 				.go_functions = {.bytes = size}};

@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/elf_file.h"
+#include "elf/elf_open.h"
+
 static char fixture_dir[] = "/tmp/geckobpf-elf.XXXXXX";
 
 /* "fixture_dir/name", valid until the fourth call from now. */
@@ -84,6 +87,14 @@ static inline bool fixture_make_library(void)
 
 	fixture_write("lib.c", source, sizeof(source) - 1);
 	return fixture_run("cc -O1 -fPIC -shared -nostdlib -Wl,--build-id=sha1 -o lib.so lib.c");
+}
+
+/* As elf_open() and elf_file_adopt_fd(). */
+static inline int fixture_open(struct elf_file **out, const char *path)
+{
+	int fd = elf_open(NULL, path);
+
+	return fd < 0 ? fd : elf_file_adopt_fd(out, fd);
 }
 
 static inline int fixture_make(void **state)

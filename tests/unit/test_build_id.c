@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "elf/build_id.h"
+#include "elf/elf_file.h"
 
 #include "alloc.h"
 
@@ -232,9 +233,6 @@ static void test_other_program_headers(void **state)
 	make64(&image, 100, 20);
 	assert_int_equal(read_image(&image, &id), 0);
 	assert_counted(&id, 20);
-	/* More headers than any real file has are not all read. */
-	make64(&image, 128, 20);
-	assert_result(&image, -ENOENT);
 }
 
 static void test_without_id(void **state)
@@ -274,7 +272,7 @@ static void test_bad_descriptor(void **state)
 	struct build_id id = {.size = 99};
 	int fd = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	assert_int_equal(build_id_read(fd, &id), -EISDIR);
+	assert_int_equal(build_id_read(fd, &id), -ENOEXEC);
 	close(fd);
 	assert_int_equal(build_id_read(-1, &id), -EBADF);
 	assert_int_equal(id.size, 99);
@@ -303,8 +301,9 @@ static void test_wild_numbers(void **state)
 		{HEADER(e_phoff), INT64_MAX - 1, -ENOEXEC},
 		{HEADER(e_phoff), 1 << 20, -ENOEXEC},
 		{HEADER(e_phnum), 0, -ENOENT},
-		{HEADER(e_phnum), UINT16_MAX, 0},
-		{PROGRAM(p_offset), UINT64_MAX, -ENOEXEC},
+		{HEADER(e_phnum), 2, 0},
+		{HEADER(e_phnum), UINT16_MAX, -ENOEXEC},
+		{PROGRAM(p_offset), UINT64_MAX, -ENOENT},
 		{PROGRAM(p_offset), INT64_MAX / 2, -ENOENT},
 		{PROGRAM(p_filesz), UINT64_MAX, -ENOENT},
 		{PROGRAM(p_filesz), 0, -ENOENT},

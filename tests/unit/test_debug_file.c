@@ -68,7 +68,7 @@ static uint64_t text_offset(const char *name)
 	struct elf_file *file;
 	uint64_t offset;
 
-	assert_int_equal(elf_file_open(&file, fixture_path(name)), 0);
+	assert_int_equal(fixture_open(&file, fixture_path(name)), 0);
 	offset = elf_file_named(file, ".text")->offset;
 	elf_file_close(file);
 	return offset;

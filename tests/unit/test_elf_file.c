@@ -227,22 +227,24 @@ static void test_refusals(void **state)
 	program = make_program();
 	program.header.e_type = ET_REL;
 	assert_refused(&program);
-	/* Counts are in the first section header: not believed. */
-	program = make_program();
-	program.header.e_shoff = sizeof(program.header);
-	assert_refused(&program);
 	program = make_program();
 	program.header.e_phnum = PN_XNUM;
+	assert_refused(&program);
+	program = make_program();
+	program.header.e_phentsize--;
+	assert_refused(&program);
+	program = make_program();
+	program.header.e_phoff = sizeof(program) - 4 * sizeof(Elf64_Phdr) + 1;
 	assert_refused(&program);
 	program = make_program();
 	for (size = 0; size < sizeof(program.header); size++)
 		assert_int_equal(elf_file_open_image(&file, &program, size), -ENOEXEC);
 	memcpy(&program, "!<arch>\n", 8);
 	assert_refused(&program);
-	assert_int_equal(elf_file_open(&file, "/nonexistent"), -ENOENT);
-	assert_int_equal(elf_file_open(&file, "/"), -ENOEXEC);
-	assert_int_equal(elf_file_open(&file, "/dev/null"), -ENOEXEC);
-	assert_int_equal(elf_file_open(&file, "/etc/passwd"), -ENOEXEC);
+	assert_int_equal(fixture_open(&file, "/nonexistent"), -ENOENT);
+	assert_int_equal(fixture_open(&file, "/"), -ENOEXEC);
+	assert_int_equal(fixture_open(&file, "/dev/null"), -ENOEXEC);
+	assert_int_equal(fixture_open(&file, "/etc/passwd"), -ENOEXEC);
 	assert_ptr_equal(file, (void *)1);
 	elf_file_close(NULL);
 }
@@ -252,7 +254,7 @@ static void test_fifo_does_not_block(void **state)
 	struct elf_file *file;
 
 	assert_int_equal(mkfifo(fixture_path("fifo"), 0600), 0);
-	assert_int_equal(elf_file_open(&file, fixture_path("fifo")), -ENOEXEC);
+	assert_int_equal(fixture_open(&file, fixture_path("fifo")), -ENOEXEC);
 }
 
 static void test_reading(void **state)
@@ -269,6 +271,59 @@ static void test_reading(void **state)
 	assert_int_equal(elf_file_read(file, UINT64_MAX, bytes, 16), -ENODATA);
 	assert_int_equal(elf_file_read(file, sizeof(program), bytes, 0), 0);
 	elf_file_close(file);
+}
+
+static size_t count_sections(const struct program *program)
+{
+	struct elf_file *file;
+	size_t count;
+
+	assert_int_equal(elf_file_open_image(&file, program, sizeof(*program)), 0);
+	count = file->section_count;
+	elf_file_close(file);
+	return count;
+}
+
+/* Counts that do not fit the ELF header are in the first section header. What cannot be is as if there were no sections. */
+static void test_section_counts(void **state)
+{
+	struct program program = make_program();
+	Elf64_Shdr first = {.sh_size = 5, .sh_link = 3}, names = {.sh_type = SHT_STRTAB};
+	const size_t at = sizeof(program) - 0x2800;
+	char *bytes = (char *)&program + at;
+	struct elf_file *file;
+
+	program.header.e_shoff = at;
+	program.header.e_shentsize = sizeof(first);
+	program.header.e_shstrndx = SHN_XINDEX;
+	names.sh_offset = at + 5 * sizeof(first);
+	names.sh_size = 8;
+	names.sh_name = 1;
+	memcpy(bytes, &first, sizeof(first));
+	memcpy(bytes + 3 * sizeof(first), &names, sizeof(names));
+	memcpy(bytes + 5 * sizeof(first), "\0.names", 8);
+	assert_int_equal(elf_file_open_image(&file, &program, sizeof(program)), 0);
+	assert_int_equal(file->section_count, 5);
+	assert_string_equal(file->sections[3].name, ".names");
+	assert_ptr_equal(elf_file_typed(file, SHT_STRTAB), &file->sections[3]);
+	elf_file_close(file);
+
+	program.header.e_shentsize--;
+	assert_int_equal(count_sections(&program), 0);
+	program.header.e_shentsize++;
+	first.sh_size = 65536;
+	memcpy(bytes, &first, sizeof(first));
+	assert_int_equal(count_sections(&program), 0);
+	first.sh_size = UINT64_MAX;
+	memcpy(bytes, &first, sizeof(first));
+	assert_int_equal(count_sections(&program), 0);
+	program.header.e_shnum = 200;
+	program.header.e_shstrndx = 3;
+	assert_int_equal(count_sections(&program), 0);
+	program.header.e_shnum = 5;
+	assert_int_equal(count_sections(&program), 5);
+	program.header.e_shstrndx = 77;
+	assert_int_equal(count_sections(&program), 5);
 }
 
 /*
@@ -377,7 +432,7 @@ static int open_once(void *context)
 {
 	struct elf_layout layout = {0};
 	struct elf_file *file;
-	int err = elf_file_open(&file, context);
+	int err = fixture_open(&file, context);
 
 	if (err)
 		return err;
@@ -423,9 +478,9 @@ static void test_no_memory(void **state)
 	size_t used = pack_plain(sizeof(plain));
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	assert_int_equal(alloc_fail_each(open_once, "/proc/self/exe"), 3);
-	assert_int_equal(alloc_fail_each(borrow_once, &fd), 2);
-	assert_int_equal(alloc_fail_each(open_image_once, &program), 3);
+	assert_int_equal(alloc_fail_each(open_once, "/proc/self/exe"), 7);
+	assert_int_equal(alloc_fail_each(borrow_once, &fd), 6);
+	assert_int_equal(alloc_fail_each(open_image_once, &program), 4);
 	assert_true(alloc_fail_each(unpack_once, &used) > 1);
 	assert_int_equal(close(fd), 0);
 }
@@ -438,6 +493,7 @@ int main(void)
 		cmocka_unit_test(test_wild_segments),
 		cmocka_unit_test(test_odd_notes),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_section_counts),
 		cmocka_unit_test(test_fifo_does_not_block),
 		cmocka_unit_test(test_reading),
 		cmocka_unit_test(test_borrowed_and_shrinking),

@@ -11,6 +11,7 @@
 #include <elf.h>
 
 #include "alloc.h"
+#include "elf/elf_file.h"
 #include "unwind/go_code.h"
 #include "unwind/table.h"
 
@@ -39,13 +40,10 @@ static struct {
 
 static struct unwind_segment segment = {
 	.address = TEXT, .offset = CODE_AT, .bytes = TEXT_BYTES, .is_code = true};
-static struct unwind_source source = {
-	.fd = -1, .image = file.bytes, .image_bytes = sizeof(file.bytes)};
-static struct elf_code code = {.source = &source,
-			       .size = sizeof(file.bytes),
-			       .segments = &segment,
-			       .segment_count = 1,
-			       .go_functions = {.bytes = CODE_AT}};
+static struct elf_file elf = {
+	.fd = -1, .image = (const char *)file.bytes, .size = sizeof(file.bytes)};
+static struct elf_code code = {
+	.file = &elf, .segments = &segment, .segment_count = 1, .go_functions = {.bytes = CODE_AT}};
 
 static struct go_code go;
 static struct row_builder builder;

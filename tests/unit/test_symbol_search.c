@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <elf.h>
 
 #include "alloc.h"
 #include "elf_fixture.h"
@@ -46,7 +47,7 @@ static int make_files(void **state)
 		    "&& "
 		    "cc -O1 -fPIC -shared -nostdlib -Wl,--build-id=none -o none.so lib.c"))
 		return -1;
-	if (elf_file_open(&file, fixture_path("lib.so")) || elf_layout_read(&layout, file))
+	if (fixture_open(&file, fixture_path("lib.so")) || elf_layout_read(&layout, file))
 		return -1;
 	lib.size = layout.build_id_bytes;
 	memcpy(lib.bytes, layout.build_id, lib.size);
@@ -54,7 +55,7 @@ static int make_files(void **state)
 	for (i = 0; i < lib.size; i++)
 		sprintf(lib.path + strlen(lib.path), i == 0 ? "%02x/" : "%02x", lib.bytes[i]);
 	for (i = 0; i < layout.segment_count; i++) {
-		if (!layout.segments[i].executable)
+		if (!(layout.segments[i].flags & PF_X))
 			continue;
 		lib.code_offset = layout.segments[i].offset & ~0xfffULL;
 		lib.code_bytes = (layout.segments[i].file_bytes + 0xfff) & ~0xfffULL;
@@ -332,9 +333,9 @@ static void test_trouble(void **state)
 static void test_place_code(void **state)
 {
 	struct elf_segment segments[] = {
-		{.address = 0x1234, .memory_bytes = 0x1000, .executable = true},
-		{.address = 0x5000, .memory_bytes = 0x800, .executable = true},
-		{.address = 0x8000, .memory_bytes = UINT64_MAX, .executable = true},
+		{.address = 0x1234, .memory_bytes = 0x1000, .flags = PF_X},
+		{.address = 0x5000, .memory_bytes = 0x800, .flags = PF_X},
+		{.address = 0x8000, .memory_bytes = UINT64_MAX, .flags = PF_X},
 	};
 	struct elf_layout layout = {.segments = segments, .segment_count = 3};
 	uint64_t address;

@@ -196,7 +196,7 @@ static uint64_t section_offset(const char *name, const char *section_name, uint6
 	struct elf_file *file;
 	uint64_t offset;
 
-	assert_int_equal(elf_file_open(&file, fixture_path(name)), 0);
+	assert_int_equal(fixture_open(&file, fixture_path(name)), 0);
 	section = elf_file_named(file, section_name);
 	assert_non_null(section);
 	offset = section->offset;

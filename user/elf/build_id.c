@@ -2,139 +2,118 @@
 /*
  * build_id.c - see build_id.h.
  *
- * ELF header -> program headers of type PT_NOTE -> notes:
+ * Notes are in segments, where the kernel looks for them as well. In a debug file the segments may not say where they are now;
+ * there the sections do.
  *
- *   u32 name size | u32 desc size | u32 type | name, padded to 4 | desc, padded to 4
- *
- * The one wanted has name "GNU" and type 3. Files are hostile: everything read is bounded, nothing is mapped.
+ *   a note:  | name_bytes u32 | data_bytes u32 | type u32 | name, padded | data, padded |
  */
 #include "elf/build_id.h"
-#include "base/fd.h"
+#include "elf/elf_file.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 
-#define MAX_PROGRAM_HEADERS 128
-#define MAX_NOTE_BYTES 4096
+/* Notes of programs take some hundred bytes. Of longer ones only the beginning is read. */
+#define NOTES_MAX_BYTES 4096
 
-/* Both ELF classes, widened. */
-struct program_headers {
-	uint64_t offset;
-	uint16_t count, entry_bytes;
-	bool is_64;
+struct note {
+	uint32_t type;
+	const char *name, *data;
+	uint32_t name_bytes, data_bytes;
 };
 
-static int read_header(int fd, struct program_headers *out)
+/* Returns how many bytes of `notes` the first one takes, 0 if it is cut off. */
+static size_t parse_note(const char *notes, size_t left, size_t align, struct note *note)
 {
-	union {
-		unsigned char ident[EI_NIDENT];
-		Elf32_Ehdr e32;
-		Elf64_Ehdr e64;
-	} header;
-	int err;
+	uint32_t header[3];
+	uint64_t data_at, end;
 
-	err = fd_pread_all(fd, &header, sizeof(header.e32), 0);
-	if (err)
-		return err == -ENODATA ? -ENOEXEC : err;
-	if (memcmp(header.ident, ELFMAG, SELFMAG) || header.ident[EI_DATA] != ELFDATA2LSB)
-		return -ENOEXEC;
-	out->is_64 = header.ident[EI_CLASS] == ELFCLASS64;
-	if (!out->is_64) {
-		out->offset = header.e32.e_phoff;
-		out->count = header.e32.e_phnum;
-		out->entry_bytes = header.e32.e_phentsize;
+	if (left < sizeof(header))
 		return 0;
+	memcpy(header, notes, sizeof(header));
+	data_at = (sizeof(header) + (uint64_t)header[0] + align - 1) & ~(uint64_t)(align - 1);
+	end = data_at + header[1];
+	if (end > left)
+		return 0;
+	*note = (struct note){
+		.type = header[2],
+		.name = notes + sizeof(header),
+		.data = notes + data_at,
+		.name_bytes = header[0],
+		.data_bytes = header[1],
+	};
+	end = (end + align - 1) & ~(uint64_t)(align - 1);
+	return end < left ? (size_t)end : left;
+}
+
+static size_t find_in_notes(const char *notes, size_t left, size_t align, uint8_t *bytes)
+{
+	struct note note;
+	size_t taken;
+
+	while ((taken = parse_note(notes, left, align, &note))) {
+		if (note.type == NT_GNU_BUILD_ID && note.name_bytes == sizeof(ELF_NOTE_GNU) &&
+		    !memcmp(note.name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) && note.data_bytes &&
+		    note.data_bytes <= ELF_BUILD_ID_MAX_BYTES) {
+			memcpy(bytes, note.data, note.data_bytes);
+			return note.data_bytes;
+		}
+		notes += taken;
+		left -= taken;
 	}
-	err = fd_pread_all(fd, &header, sizeof(header.e64), 0);
-	if (err)
-		return err == -ENODATA ? -ENOEXEC : err;
-	out->offset = header.e64.e_phoff;
-	out->count = header.e64.e_phnum;
-	out->entry_bytes = header.e64.e_phentsize;
 	return 0;
 }
 
-/* Where program header `index` says that notes are; -ENOENT if it is of another type. */
-static int read_note_range(int fd, const struct program_headers *headers, unsigned int index,
-			   uint64_t *offset, uint64_t *size)
+static size_t find_at(const struct elf_file *file, uint64_t offset, uint64_t size, uint64_t align,
+		      uint8_t *bytes)
 {
-	union {
-		Elf32_Phdr p32;
-		Elf64_Phdr p64;
-	} header;
-	size_t want = headers->is_64 ? sizeof(header.p64) : sizeof(header.p32);
-	int err;
+	char notes[NOTES_MAX_BYTES];
 
-	if (headers->entry_bytes < want || headers->offset > INT64_MAX / 2)
-		return -ENOEXEC;
-	err = fd_pread_all(fd, &header, want,
-			   (off_t)(headers->offset + (uint64_t)index * headers->entry_bytes));
-	if (err)
-		return err;
-	if ((headers->is_64 ? header.p64.p_type : header.p32.p_type) != PT_NOTE)
-		return -ENOENT;
-	*offset = headers->is_64 ? header.p64.p_offset : header.p32.p_offset;
-	*size = headers->is_64 ? header.p64.p_filesz : header.p32.p_filesz;
-	return *offset > INT64_MAX / 2 ? -ENOEXEC : 0;
+	if (size > sizeof(notes))
+		size = sizeof(notes);
+	if (elf_file_read(file, offset, notes, size))
+		return 0;
+	return find_in_notes(notes, size, align == 8 ? 8 : 4, bytes);
 }
 
-static size_t padded(uint32_t size)
+size_t build_id_of_file(const struct elf_file *file, uint8_t *bytes)
 {
-	return ((size_t)size + 3) & ~(size_t)3;
-}
+	size_t found = 0, i;
 
-static int find_in_notes(const unsigned char *notes, size_t left, struct build_id *out)
-{
-	Elf64_Nhdr note; /* the same layout in both classes */
+	for (i = 0; i < file->segment_count && !found; i++) {
+		const struct elf_segment *segment = &file->segments[i];
 
-	while (left >= sizeof(note)) {
-		const unsigned char *name = notes + sizeof(note), *desc;
-		size_t need;
-
-		memcpy(&note, notes, sizeof(note));
-		need = sizeof(note) + padded(note.n_namesz) + padded(note.n_descsz);
-		if (need > left)
-			return -ENOENT;
-		desc = name + padded(note.n_namesz);
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    !memcmp(name, "GNU", 4) && note.n_descsz &&
-		    note.n_descsz <= BUILD_ID_MAX_BYTES) {
-			*out = (struct build_id){.size = (uint8_t)note.n_descsz};
-			memcpy(out->bytes, desc, note.n_descsz);
-			return 0;
-		}
-		notes += need;
-		left -= need;
+		if (segment->type == PT_NOTE)
+			found = find_at(file, segment->offset, segment->file_bytes, segment->align,
+					bytes);
 	}
-	return -ENOENT;
+	for (i = 0; i < file->section_count && !found; i++) {
+		const struct elf_section *section = &file->sections[i];
+
+		if (section->type == SHT_NOTE)
+			found = find_at(file, section->offset, section->size, section->align,
+					bytes);
+	}
+	return found;
 }
 
 int build_id_read(int fd, struct build_id *out)
 {
-	unsigned char notes[MAX_NOTE_BYTES];
-	struct program_headers headers;
-	uint64_t offset, size;
-	unsigned int i;
-	int err;
+	uint8_t bytes[ELF_BUILD_ID_MAX_BYTES];
+	struct elf_file *file;
+	size_t size;
+	int err = elf_file_open_fd(&file, fd);
 
-	err = read_header(fd, &headers);
 	if (err)
 		return err;
-	for (i = 0; i < headers.count && i < MAX_PROGRAM_HEADERS; i++) {
-		err = read_note_range(fd, &headers, i, &offset, &size);
-		if (err == -ENOENT)
-			continue;
-		if (err)
-			return err == -ENODATA ? -ENOEXEC : err;
-		if (size > sizeof(notes))
-			size = sizeof(notes);
-		err = fd_pread_all(fd, notes, size, (off_t)offset);
-		if (!err && !find_in_notes(notes, size, out))
-			return 0;
-	}
-	return -ENOENT;
+	size = build_id_of_file(file, bytes);
+	elf_file_close(file);
+	if (!size || size > BUILD_ID_MAX_BYTES)
+		return -ENOENT;
+	*out = (struct build_id){.size = (uint8_t)size};
+	memcpy(out->bytes, bytes, size);
+	return 0;
 }
 
 bool build_id_equal(const struct build_id *a, const struct build_id *b)

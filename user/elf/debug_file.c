@@ -12,24 +12,19 @@
  * What is found may be anything: another version's file, the stripped file itself.
  */
 #include "elf/debug_file.h"
-#include "base/fd.h"
 #include "elf/elf_file.h"
 #include "elf/elf_layout.h"
+#include "elf/elf_open.h"
 #include "elf/xz.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #define EMBEDDED_MAX_BYTES (256U << 20)
@@ -74,7 +69,7 @@ static bool is_match(const struct search *search, const struct elf_file *candida
 
 	if (!elf_file_typed(candidate, SHT_SYMTAB))
 		return false;
-	bytes = elf_layout_build_id(candidate, id);
+	bytes = build_id_of_file(candidate, id);
 	if (bytes && search->layout->build_id_bytes)
 		return bytes == search->layout->build_id_bytes &&
 		       !memcmp(id, search->layout->build_id, bytes);
@@ -83,48 +78,11 @@ static bool is_match(const struct search *search, const struct elf_file *candida
 
 /* ---- looking into places ------------------------------------------------------ */
 
-/* Where it leads, not opened: that can have effects on what is no file. */
-static int find_below(const char *root, const char *path)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT,
-	};
-	int dir, fd;
-
-	if (!root)
-		return open(path, (int)how.flags);
-	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -1;
-	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	/* Linux before 5.6, or a seccomp filter of that age. */
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = openat(dir, path + strspn(path, "/"), (int)how.flags);
-	fd_close(&dir);
-	return fd;
-}
-
-int debug_file_open_below(const char *root, const char *path)
-{
-	int place = find_below(root, path), fd = -1;
-	char name[32];
-	struct stat stat;
-
-	if (place < 0)
-		return -1;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);
-	if (!fstat(place, &stat) && S_ISREG(stat.st_mode))
-		fd = open(name, O_RDONLY | O_CLOEXEC);
-	fd_close(&place);
-	return fd;
-}
-
 /* 0: search->found is set; -ENOENT: not there, or not the right one; -ENOMEM. */
 static int try_path(struct search *search, const char *root, const char *path, bool linked)
 {
 	struct elf_file *candidate;
-	int fd = debug_file_open_below(root, path), err;
+	int fd = elf_open(root, path), err;
 
 	if (fd < 0)
 		return -ENOENT;

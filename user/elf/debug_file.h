@@ -28,10 +28,4 @@ int debug_file_open(struct elf_file **out, const struct elf_file *file,
  */
 int debug_file_open_embedded(struct elf_file **out, const struct elf_file *file);
 
-/*
- * A descriptor to read the regular file at `path`; it, and symbolic links in it, are resolved as by a process with that root
- * directory, NULL: here. -1: there is none.
- */
-int debug_file_open_below(const char *root, const char *path);
-
 #endif

@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * elf_file.h - one open ELF program or library: its headers, and checked reads of its bytes.
+ * elf_file.h - the one reader of ELF programs and libraries: their headers, and checked reads of their bytes.
  *
- * Nothing is mapped: a file that shrinks while we look gives -ENODATA, not SIGBUS. Every offset and
- * size that comes out of the file is checked against the file's size before memory is asked for.
+ *   |ELF header| segments: what goes into memory |   ...   | sections: what is what |
+ *
+ * It opens nothing: it reads from a descriptor or from memory that it is handed. Nothing is mapped: a file that shrinks while we
+ * look gives -ENODATA, not SIGBUS. Every offset and size that comes out of the file is checked against the file's size before
+ * memory is asked for.
  */
 #ifndef GECKOBPF_ELF_ELF_FILE_H
 #define GECKOBPF_ELF_ELF_FILE_H
 
-#include <libelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* A program header. */
+struct elf_segment {
+	uint32_t type; /* PT_* */
+	uint32_t flags; /* PF_* */
+	uint64_t offset, address;
+	uint64_t file_bytes, memory_bytes;
+	uint64_t align;
+};
 
 struct elf_section {
 	const char *name; /* "" if it has none; lives as long as the file is open */
@@ -25,29 +36,27 @@ struct elf_section {
 
 /* Read-only to everyone but elf_file.c. */
 struct elf_file {
-	Elf *elf;
 	int fd; /* -1: all of it is in `image` */
-	bool owns_fd;
-	char *image;
+	const char *image;
+	bool is_owner; /* of whichever of the two it reads from */
 	uint64_t size;
 	uint16_t machine; /* EM_* */
 	bool is_64_bit;
-	struct elf_section *sections; /* by their ELF index */
+	struct elf_segment *segments; /* by their index in the file, as are the sections */
+	size_t segment_count;
+	struct elf_section *sections;
 	size_t section_count;
+	char *names; /* of the sections */
 };
 
 /*
- * Open a file by path, by descriptor (borrowed, only pread(2) is used on it) or in memory (copied).
- * 0; -ENOEXEC: not a little-endian ET_EXEC or ET_DYN regular file of at most 65279 sections;
- * -ENOMEM; -errno.
+ * Open a file that is behind a descriptor, of which only pread(2) is used, or in memory. Both are borrowed for as long as the
+ * file is open. Sections that cannot be read are as if there were none. 0; -ENOEXEC: not a little-endian ET_EXEC or ET_DYN regular
+ * file with all of its program headers; -ENOMEM; -errno.
  */
-int elf_file_open(struct elf_file **out, const char *path);
 int elf_file_open_fd(struct elf_file **out, int fd);
 int elf_file_open_image(struct elf_file **out, const void *image, size_t size);
-/*
- * Like elf_file_open_fd() and elf_file_open_image(), but `fd` and `image` (malloc'ed) are taken
- * over, always.
- */
+/* The same, but `fd` and `image` (malloc'ed) are taken over, also where this fails. */
 int elf_file_adopt_fd(struct elf_file **out, int fd);
 int elf_file_adopt_image(struct elf_file **out, char *image, size_t size);
 void elf_file_close(struct elf_file *file);
@@ -58,6 +67,9 @@ const struct elf_section *elf_file_typed(const struct elf_file *file, uint32_t t
 
 /* `size` bytes at `offset` into the file. 0, -ENODATA: the file ends before; -errno. */
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *data, size_t size);
+
+/* The same into new memory, with a NUL behind, the caller's to free; at most 1 GiB. -ENOEXEC: more; or -ENOMEM. */
+int elf_file_read_part(const struct elf_file *file, uint64_t offset, uint64_t size, char **data);
 
 /*
  * All bytes of a section and a NUL after them, the caller's to free. 0; -ENOEXEC: it has no

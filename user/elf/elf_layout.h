@@ -15,25 +15,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ELF_BUILD_ID_MAX_BYTES 64
+#include "elf/build_id.h"
 
 struct elf_file;
-
-struct elf_segment { /* a PT_LOAD */
-	uint64_t offset, address;
-	uint64_t file_bytes, memory_bytes;
-	bool executable;
-};
+struct elf_segment;
 
 struct elf_layout {
-	struct elf_segment *segments;
+	struct elf_segment *segments; /* those of type PT_LOAD */
 	size_t segment_count;
 	uint64_t base; /* lowest segment's address, down to the page; 0 without segments */
 	uint8_t build_id[ELF_BUILD_ID_MAX_BYTES];
 	size_t build_id_bytes; /* 0: none */
 };
 
-/* 0, -ENOEXEC or -ENOMEM. A file without segments or build id is fine. */
+/* 0 or -ENOMEM. A file without segments or build id is fine. */
 int elf_layout_read(struct elf_layout *layout, const struct elf_file *file);
 /* Frees what read() made; also right for a zeroed one. */
 void elf_layout_free(struct elf_layout *layout);
@@ -49,11 +44,5 @@ bool elf_layout_has_code(const struct elf_layout *layout);
  * 0; -ENOENT: that is not all of one segment's code.
  */
 int elf_layout_place_code(struct elf_layout *layout, uint64_t offset, uint64_t bytes);
-
-/*
- * Only the build id of `file`: its size, 0 if it has none; at most ELF_BUILD_ID_MAX_BYTES at
- * `bytes`.
- */
-size_t elf_layout_build_id(const struct elf_file *file, uint8_t *bytes);
 
 #endif

@@ -2,9 +2,9 @@
 /* symbol_search.c - see symbol_search.h. What is found may be anything: it is opened as a regular file or not at all. */
 #include "elf/symbol_search.h"
 
-#include "elf/debug_file.h"
 #include "elf/debuginfod.h"
 #include "elf/elf_file.h"
+#include "elf/elf_open.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static bool is_build(const struct finding *finding, const struct elf_file *file)
 	const struct symbol_want *want = finding->want;
 	struct symbol_other other = {.is_there = true};
 
-	other.build_id_bytes = elf_layout_build_id(file, other.build_id);
+	other.build_id_bytes = build_id_of_file(file, other.build_id);
 	if (other.build_id_bytes == want->build_id_bytes &&
 	    !memcmp(other.build_id, want->build_id, want->build_id_bytes))
 		return true;
@@ -89,13 +89,13 @@ static int try_place(struct finding *finding, const char *dir, const char *befor
 
 	if (length < 0 || (size_t)length >= sizeof(below))
 		return -ENOENT;
-	err = try_fd(finding, debug_file_open_below(dir, below));
+	err = try_fd(finding, elf_open(dir, below));
 	if (err != -ENOENT)
 		return err;
 	length = snprintf(whole, sizeof(whole), "%s%s", dir, below);
 	if (length < 0 || (size_t)length >= sizeof(whole))
 		return -ENOENT;
-	return try_fd(finding, debug_file_open_below(NULL, whole));
+	return try_fd(finding, elf_open(NULL, whole));
 }
 
 static const char *name_of(const char *path)
@@ -170,7 +170,7 @@ int symbol_search_find(const struct symbol_search *search, const struct symbol_w
 		return -ENOENT;
 	set_build_path(&finding);
 	if (want->path)
-		err = try_fd(&finding, debug_file_open_below(NULL, want->path));
+		err = try_fd(&finding, elf_open(NULL, want->path));
 	for (i = 0; i < search->dir_count && err == -ENOENT; i++)
 		err = part == SYMBOL_PART_DEBUG ? try_dir_for_debug(&finding, search->dirs[i])
 						: try_dir_for_code(&finding, search->dirs[i]);

@@ -16,6 +16,7 @@
 #include "symbol/demangle.h"
 #include "elf/elf_file.h"
 #include "elf/elf_layout.h"
+#include "elf/elf_open.h"
 #include "symbol/plt.h"
 #include "symbol/symbol_table.h"
 
@@ -128,6 +129,7 @@ static int search_source(struct symbol_file *file, struct elf_file **out)
 static int open_source(struct symbol_file *file, struct elf_file **out)
 {
 	const struct symbol_source *source = &file->source;
+	int fd;
 
 	if (source->build_id_bytes)
 		return search_source(file, out);
@@ -135,7 +137,8 @@ static int open_source(struct symbol_file *file, struct elf_file **out)
 		return elf_file_open_image(out, source->image, source->image_bytes);
 	if (source->fd >= 0)
 		return elf_file_open_fd(out, source->fd);
-	return source->path ? elf_file_open(out, source->path) : -ENOENT;
+	fd = source->path ? elf_open(NULL, source->path) : -ENOENT;
+	return fd < 0 ? fd : elf_file_adopt_fd(out, fd);
 }
 
 static int read_layout(struct symbol_file *file)

@@ -11,14 +11,12 @@
 #include "base/array.h"
 #include "base/fd.h"
 #include "base/number_pool.h"
+#include "elf/elf_open.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(entry) ((entry)->out_of_memory = true)
@@ -127,44 +125,39 @@ static enum object_kind kind_of(const char *path)
 }
 
 /*
- * Whether what was opened is a regular file, and the one that was seen: by now another may have its name, or its place in the
- * address space. That can be told where the build id is known.
+ * `fd` if it is open and of the file that was seen, else it is closed: by now another file may have the name, or the place in the
+ * address space. That can be told where the build id is known. -ENOENT: it is not; -ENOMEM.
  */
-static bool is_seen_file(const struct object_sighting *sighting, int fd)
+static int if_seen(const struct object_sighting *sighting, int fd)
 {
 	struct build_id found = {0};
-	struct stat stat;
+	int err;
 
-	if (fstat(fd, &stat) || !S_ISREG(stat.st_mode))
-		return false;
+	if (fd < 0)
+		return -ENOENT;
 	if (!sighting->build_id || !sighting->build_id->size)
-		return true;
-	(void)build_id_read(fd, &found);
-	return build_id_equal(sighting->build_id, &found);
+		return fd;
+	err = build_id_read(fd, &found);
+	if (err != -ENOMEM && build_id_equal(sighting->build_id, &found))
+		return fd;
+	fd_close(&fd);
+	return err == -ENOMEM ? err : -ENOENT;
 }
 
 /*
- * Through /proc/PID/map_files the very file, whatever became of its name; through /proc/PID/root the name as the
- * process sees it; else the name as we see it, for a process that is gone. Only regular files: opening a
- * device can have effects.
+ * The mapping itself leads to the very file, whatever became of its name; else there is the name as the process sees it, and as
+ * we see it, for a process that is gone.
  */
 static int open_mapped_file(const struct object_sighting *sighting)
 {
-	char by_range[64], by_root[4200];
-	const char *const attempts[] = {by_range, by_root, sighting->path};
-	size_t i;
+	int fd = elf_open_mapped(sighting->pid, sighting->start, sighting->end);
 
-	snprintf(by_range, sizeof(by_range), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
-		 (int)sighting->pid, sighting->start, sighting->end);
-	snprintf(by_root, sizeof(by_root), "/proc/%d/root%s", (int)sighting->pid, sighting->path);
-	for (i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
-		int fd = open(attempts[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-		if (fd >= 0 && is_seen_file(sighting, fd))
-			return fd;
-		fd_close(&fd);
-	}
-	return -1;
+	fd = if_seen(sighting, fd);
+	if (fd == -ENOENT)
+		fd = if_seen(sighting, elf_open_as_seen(sighting->pid, sighting->path));
+	if (fd == -ENOENT)
+		fd = if_seen(sighting, elf_open(NULL, sighting->path));
+	return fd;
 }
 
 /* The path without the mark that the kernel puts behind the name of a deleted file. */
@@ -200,21 +193,25 @@ static int make_object(struct objects *objects, const struct object_sighting *si
 	return 0;
 }
 
-/* Files open for the profile are those below `descriptor_budget`; others are opened again at the end, if they are still there. */
-static void learn_from_file(struct objects *objects, struct object *object,
-			    const struct object_sighting *sighting)
+/* Files open for the profile are those below `descriptor_budget`; others are opened again at the end, if they are still there. 0 or -ENOMEM. */
+static int learn_from_file(struct objects *objects, struct object *object,
+			   const struct object_sighting *sighting)
 {
+	int fd, err = 0;
+
 	if (sighting->build_id && sighting->build_id->size)
 		object->build_id = *sighting->build_id;
 	if (object->kind != OBJECT_FILE || object->is_recorded)
-		return;
-	object->fd = open_mapped_file(sighting);
-	if (object->fd < 0)
-		return;
+		return 0;
+	fd = open_mapped_file(sighting);
+	if (fd < 0)
+		return fd == -ENOMEM ? fd : 0;
+	object->fd = fd;
 	if (!object->build_id.size)
-		(void)build_id_read(object->fd, &object->build_id);
+		err = build_id_read(fd, &object->build_id);
 	if (objects->count >= objects->descriptor_budget)
 		fd_close(&object->fd);
+	return err == -ENOMEM ? err : 0;
 }
 
 static int add_object(struct objects *objects, struct object *object)
@@ -245,7 +242,11 @@ static int meet_file(struct objects *objects, const struct object_sighting *sigh
 	err = make_object(objects, sighting, &object);
 	if (err)
 		return err;
-	learn_from_file(objects, object, sighting);
+	err = learn_from_file(objects, object, sighting);
+	if (err) {
+		free_object(object);
+		return err;
+	}
 	build_key(&object->build_id, key);
 	known = object->build_id.size ? index_find(objects->builds, key) : NULL;
 	if (!known) {

@@ -2,32 +2,17 @@
 /* elf_code.c - see elf_code.h. */
 #include "unwind/elf_code.h"
 #include "base/array.h"
-#include "base/fd.h"
-#include "base/large.h"
+#include "elf/elf_file.h"
 #include "unwind/pointer.h"
 #include "unwind/x86_64.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #define EH_FRAME_MAX_BYTES (1ULL << 30)
-#define NAMES_MAX_BYTES (16ULL << 20)
-#define SECTIONS_MAX 65535
 #define PAGE_COUNT_MAX ((1ULL << 20) - 1) /* offsets in the text fit 32 bits */
 #define PAGE_BYTES (1ULL << UNWIND_PAGE_BITS)
-
-int elf_code_read(const struct elf_code *code, uint64_t offset, void *data, size_t size)
-{
-	if (offset > code->size || size > code->size - offset)
-		return -ENODATA;
-	if (code->source->fd >= 0)
-		return fd_pread_all(code->source->fd, data, size, (off_t)offset);
-	memcpy(data, (const char *)code->source->image + offset, size);
-	return 0;
-}
 
 static const struct unwind_segment *segment_at(const struct elf_code *code, uint64_t address)
 {
@@ -52,58 +37,22 @@ size_t elf_code_peek(const struct elf_code *code, uint64_t address, void *data, 
 	skip = address - segment->address;
 	if (size > segment->bytes - skip)
 		size = segment->bytes - skip;
-	return elf_code_read(code, segment->offset + skip, data, size) ? 0 : size;
+	return elf_file_read(code->file, segment->offset + skip, data, size) ? 0 : size;
 }
 
-/* `count` headers of `size` bytes at `offset`, the caller's to free. */
-static int read_headers(const struct elf_code *code, uint64_t offset, size_t count, size_t size,
-			void *headers)
+static int add_segment(struct elf_code *code, const struct elf_segment *from)
 {
-	void *all;
+	struct unwind_segment segment = {.address = from->address,
+					 .offset = from->offset,
+					 .bytes = from->file_bytes,
+					 .is_code = from->flags & PF_X};
+	uint64_t size = code->file->size;
 	int err;
 
-	if (offset > code->size || count * size > code->size - offset)
-		return -ENODATA;
-	all = large_alloc(count * size);
-	if (!all)
-		return -ENOMEM;
-	err = elf_code_read(code, offset, all, count * size);
-	if (err)
-		free(all);
-	else
-		*(void **)headers = all;
-	return err;
-}
-
-static int read_elf_header(const struct elf_code *code, Elf64_Ehdr *header)
-{
-	int err = elf_code_read(code, 0, header, sizeof(*header));
-
-	if (err)
-		return err == -ENODATA ? -ENOEXEC : err;
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_machine != MACHINE_ELF)
-		return -ENOEXEC;
-	if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
-		return -ENOEXEC;
-	if (!header->e_phnum || header->e_phnum == PN_XNUM ||
-	    header->e_phentsize != sizeof(Elf64_Phdr))
-		return -ENOEXEC;
-	return 0;
-}
-
-static int add_segment(struct elf_code *code, const Elf64_Phdr *header)
-{
-	struct unwind_segment segment = {.address = header->p_vaddr,
-					 .offset = header->p_offset,
-					 .bytes = header->p_filesz,
-					 .is_code = header->p_flags & PF_X};
-	int err;
-
-	if (segment.offset >= code->size || !segment.bytes)
+	if (segment.offset >= size || !segment.bytes)
 		return 0;
-	if (segment.bytes > code->size - segment.offset)
-		segment.bytes = code->size - segment.offset;
+	if (segment.bytes > size - segment.offset)
+		segment.bytes = size - segment.offset;
 	if (segment.address > UINT64_MAX - PAGE_BYTES - segment.bytes)
 		return 0;
 	err = array_reserve((void **)&code->segments, &code->segment_capacity,
@@ -128,33 +77,28 @@ static void span_text(struct elf_code *code, const struct unwind_segment *segmen
 	code->page_count = end - first;
 }
 
-static int use_program_header(struct elf_code *code, const Elf64_Phdr *header)
+static int use_segment(struct elf_code *code, const struct elf_segment *segment)
 {
 	size_t before = code->segment_count;
 	int err;
 
-	if (header->p_type == PT_GNU_EH_FRAME)
-		code->eh_frame_hdr = header->p_vaddr;
-	if (header->p_type != PT_LOAD)
+	if (segment->type == PT_GNU_EH_FRAME)
+		code->eh_frame_hdr = segment->address;
+	if (segment->type != PT_LOAD)
 		return 0;
-	err = add_segment(code, header);
-	if (!err && code->segment_count > before && header->p_flags & PF_X)
+	err = add_segment(code, segment);
+	if (!err && code->segment_count > before && segment->flags & PF_X)
 		span_text(code, &code->segments[before]);
 	return err;
 }
 
-static int read_program_headers(struct elf_code *code, const Elf64_Ehdr *header)
+static int use_segments(struct elf_code *code)
 {
-	Elf64_Phdr *headers;
 	size_t i;
-	int err;
+	int err = 0;
 
-	err = read_headers(code, header->e_phoff, header->e_phnum, sizeof(*headers), &headers);
-	if (err)
-		return err == -ENODATA ? -ENOEXEC : err;
-	for (i = 0; i < header->e_phnum && !err; i++)
-		err = use_program_header(code, &headers[i]);
-	free(headers);
+	for (i = 0; i < code->file->segment_count && !err; i++)
+		err = use_segment(code, &code->file->segments[i]);
 	if (err)
 		return err;
 	if (!code->page_count || code->page_count > PAGE_COUNT_MAX)
@@ -164,41 +108,26 @@ static int read_program_headers(struct elf_code *code, const Elf64_Ehdr *header)
 	return 0;
 }
 
-/* Whether the section has this name and bytes that lie in the file. */
-static bool section_is(const struct elf_code *code, const Elf64_Shdr *section, const char *names,
-		       uint64_t names_bytes, const char *name)
-{
-	size_t size = strlen(name) + 1;
-
-	if (section->sh_type == SHT_NULL || section->sh_type == SHT_NOBITS || !section->sh_size ||
-	    section->sh_flags & SHF_COMPRESSED)
-		return false;
-	if (section->sh_name > names_bytes || size > names_bytes - section->sh_name ||
-	    memcmp(names + section->sh_name, name, size) != 0)
-		return false;
-	return section->sh_offset < code->size &&
-	       section->sh_size <= code->size - section->sh_offset;
-}
-
 /*
  * Old linkers put everything that is not written to into one segment, symbols and all. The sections tell what of it is
  * code.
  */
-static void narrow_code(struct elf_code *code, const Elf64_Shdr *sections, size_t count)
+static void narrow_code(struct elf_code *code)
 {
+	const struct elf_file *file = code->file;
 	uint64_t start = UINT64_MAX, end = 0;
 	size_t i;
 
-	for (i = 0; i < count; i++) {
-		const Elf64_Shdr *section = &sections[i];
+	for (i = 0; i < file->section_count; i++) {
+		const struct elf_section *section = &file->sections[i];
 
-		if (!(section->sh_flags & SHF_EXECINSTR) || section->sh_type == SHT_NOBITS ||
-		    section->sh_addr > UINT64_MAX - section->sh_size)
+		if (!(section->flags & SHF_EXECINSTR) || section->type == SHT_NOBITS ||
+		    section->address > UINT64_MAX - section->size)
 			continue;
-		if (section->sh_addr < start)
-			start = section->sh_addr;
-		if (section->sh_addr + section->sh_size > end)
-			end = section->sh_addr + section->sh_size;
+		if (section->address < start)
+			start = section->address;
+		if (section->address + section->size > end)
+			end = section->address + section->size;
 	}
 	if (start > code->code_start && start < code->code_end)
 		code->code_start = start;
@@ -206,91 +135,32 @@ static void narrow_code(struct elf_code *code, const Elf64_Shdr *sections, size_
 		code->code_end = end;
 }
 
-/* Takes the section for `part` if it has the name and is the first that does. */
-static void use_as(struct elf_part *part, const struct elf_code *code, const Elf64_Shdr *section,
-		   const char *names, uint64_t names_bytes, const char *name)
+/* The section of that name, if its bytes are all in the file. */
+static struct elf_part part_named(const struct elf_code *code, const char *name)
 {
-	if (!part->bytes && section_is(code, section, names, names_bytes, name))
-		*part = (struct elf_part){section->sh_addr, section->sh_offset, section->sh_size};
+	const struct elf_section *section = elf_file_named(code->file, name);
+	uint64_t size = code->file->size;
+
+	if (!section || section->flags & SHF_COMPRESSED || section->offset >= size ||
+	    section->size > size - section->offset)
+		return (struct elf_part){0};
+	return (struct elf_part){section->address, section->offset, section->size};
 }
 
-static void use_section(struct elf_code *code, const Elf64_Shdr *section, const char *names,
-			uint64_t bytes)
+static void use_sections(struct elf_code *code)
 {
-	if (!code->eh_frame.bytes && section_is(code, section, names, bytes, ".eh_frame"))
-		code->eh_frame = (struct elf_eh_frame){section->sh_addr, section->sh_offset,
-						       section->sh_size, false};
-	use_as(&code->init, code, section, names, bytes, ".init");
-	use_as(&code->fini, code, section, names, bytes, ".fini");
-	use_as(&code->go_functions, code, section, names, bytes, ".gopclntab");
-	use_as(&code->go_functions, code, section, names, bytes, ".data.rel.ro.gopclntab");
-	use_as(&code->go_module, code, section, names, bytes, ".go.module");
-	use_as(&code->go_build, code, section, names, bytes, ".go.buildinfo");
-	use_as(&code->relocated, code, section, names, bytes, ".data.rel.ro");
-	use_as(&code->relocations, code, section, names, bytes, ".rela.dyn");
-}
+	struct elf_part frames = part_named(code, ".eh_frame");
 
-static int find_sections(struct elf_code *code, const Elf64_Shdr *sections, size_t count,
-			 const Elf64_Shdr *strings)
-{
-	uint64_t bytes = strings->sh_size;
-	char *names;
-	size_t i;
-	int err;
-
-	if (strings->sh_type != SHT_STRTAB || !bytes || bytes > NAMES_MAX_BYTES)
-		return 0;
-	err = read_headers(code, strings->sh_offset, 1, bytes, &names);
-	if (err)
-		return err;
-	for (i = 0; i < count; i++)
-		use_section(code, &sections[i], names, bytes);
-	free(names);
-	return 0;
-}
-
-/* Counts that do not fit the ELF header are in the first section header. */
-static int section_counts(const struct elf_code *code, const Elf64_Ehdr *header, uint64_t *count,
-			  uint32_t *names)
-{
-	Elf64_Shdr first;
-	int err;
-
-	*count = header->e_shnum;
-	*names = header->e_shstrndx;
-	if (*count && *names != SHN_XINDEX)
-		return 0;
-	err = elf_code_read(code, header->e_shoff, &first, sizeof(first));
-	if (err)
-		return err;
-	if (!*count)
-		*count = first.sh_size;
-	if (*names == SHN_XINDEX)
-		*names = first.sh_link;
-	return 0;
-}
-
-static int find_by_section(struct elf_code *code, const Elf64_Ehdr *header)
-{
-	Elf64_Shdr *sections;
-	uint64_t count;
-	uint32_t names;
-	int err;
-
-	if (!header->e_shoff || header->e_shentsize != sizeof(*sections))
-		return 0;
-	err = section_counts(code, header, &count, &names);
-	if (err)
-		return err;
-	if (count > SECTIONS_MAX || names >= count)
-		return 0;
-	err = read_headers(code, header->e_shoff, count, sizeof(*sections), &sections);
-	if (err)
-		return err;
-	narrow_code(code, sections, count);
-	err = find_sections(code, sections, count, &sections[names]);
-	free(sections);
-	return err;
+	code->eh_frame = (struct elf_eh_frame){frames.address, frames.offset, frames.bytes, false};
+	code->init = part_named(code, ".init");
+	code->fini = part_named(code, ".fini");
+	code->go_functions = part_named(code, ".gopclntab");
+	if (!code->go_functions.bytes)
+		code->go_functions = part_named(code, ".data.rel.ro.gopclntab");
+	code->go_module = part_named(code, ".go.module");
+	code->go_build = part_named(code, ".go.buildinfo");
+	code->relocated = part_named(code, ".data.rel.ro");
+	code->relocations = part_named(code, ".rela.dyn");
 }
 
 /*
@@ -323,37 +193,31 @@ static void find_by_header(struct elf_code *code)
 	};
 }
 
-static int file_size(const struct unwind_source *source, uint64_t *size)
+static int open_source(struct elf_code *code, const struct unwind_source *source)
 {
-	struct stat status;
+	int err;
 
-	*size = source->image_bytes;
-	if (source->fd < 0)
-		return 0;
-	if (fstat(source->fd, &status))
-		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return -ENOEXEC;
-	*size = (uint64_t)status.st_size;
-	return 0;
+	if (source->fd >= 0)
+		err = elf_file_open_fd(&code->file, source->fd);
+	else
+		err = elf_file_open_image(&code->file, source->image, source->image_bytes);
+	if (err)
+		return err;
+	return code->file->is_64_bit && code->file->machine == MACHINE_ELF ? 0 : -ENOEXEC;
 }
 
 int elf_code_open(struct elf_code *code, const struct unwind_source *source)
 {
-	Elf64_Ehdr header;
 	int err;
 
-	*code = (struct elf_code){.source = source};
-	err = file_size(source, &code->size);
+	*code = (struct elf_code){0};
+	err = open_source(code, source);
 	if (!err)
-		err = read_elf_header(code, &header);
-	if (!err)
-		err = read_program_headers(code, &header);
+		err = use_segments(code);
 	if (err)
 		return err;
-	err = find_by_section(code, &header);
-	if (err && err != -ENODATA)
-		return err;
+	narrow_code(code);
+	use_sections(code);
 	if (!code->eh_frame.bytes && code->eh_frame_hdr)
 		find_by_header(code);
 	if (code->eh_frame.bytes > EH_FRAME_MAX_BYTES)
@@ -363,16 +227,27 @@ int elf_code_open(struct elf_code *code, const struct unwind_source *source)
 
 void elf_code_close(struct elf_code *code)
 {
+	elf_file_close(code->file);
 	free(code->segments);
 	*code = (struct elf_code){0};
 }
 
+static int read_bytes(const struct elf_code *code, uint64_t offset, uint64_t size, uint8_t **bytes)
+{
+	char *data;
+	int err = elf_file_read_part(code->file, offset, size, &data);
+
+	if (!err)
+		*bytes = (uint8_t *)data;
+	return err;
+}
+
 int elf_code_read_eh_frame(const struct elf_code *code, uint8_t **bytes)
 {
-	return read_headers(code, code->eh_frame.offset, 1, code->eh_frame.bytes, bytes);
+	return read_bytes(code, code->eh_frame.offset, code->eh_frame.bytes, bytes);
 }
 
 int elf_code_read_part(const struct elf_code *code, const struct elf_part *part, uint8_t **bytes)
 {
-	return read_headers(code, part->offset, 1, part->bytes, bytes);
+	return read_bytes(code, part->offset, part->bytes, bytes);
 }

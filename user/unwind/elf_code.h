@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * elf_code.h - where an ELF file has its code and the description of its stack frames; checked reads of its bytes.
- *
- * Everything is read with pread(2): a file that shrinks gives -ENODATA, not SIGBUS. What comes out of the file is
- * checked against its size before memory is asked for.
+ * elf_code.h - where an ELF file of this machine has its code and the description of its stack frames.
  */
 #ifndef GECKOBPF_UNWIND_ELF_CODE_H
 #define GECKOBPF_UNWIND_ELF_CODE_H
@@ -13,6 +10,8 @@
 #include <stdint.h>
 
 #include "unwind/table.h"
+
+struct elf_file;
 
 /* Where .eh_frame is; bytes == 0: there is none. */
 struct elf_eh_frame {
@@ -30,8 +29,7 @@ struct elf_part {
 };
 
 struct elf_code {
-	const struct unwind_source *source; /* borrowed */
-	uint64_t size; /* of the file */
+	struct elf_file *file;
 	struct unwind_segment *segments;
 	size_t segment_count, segment_capacity;
 	uint64_t first_page, page_count; /* that executable segments span */
@@ -51,13 +49,10 @@ struct elf_code {
 int elf_code_open(struct elf_code *code, const struct unwind_source *source);
 void elf_code_close(struct elf_code *code);
 
-/* `size` bytes at `offset` in the file. 0; -ENODATA: it ends before; -errno. */
-int elf_code_read(const struct elf_code *code, uint64_t offset, void *data, size_t size);
-
 /* At most `size` bytes at a virtual address into `data`; returns how many there are in the file, 0 on errors. */
 size_t elf_code_peek(const struct elf_code *code, uint64_t address, void *data, size_t size);
 
-/* All of a part, which is not empty, the caller's to free. 0; -ENODATA; -ENOMEM; -errno. */
+/* All of a part, which is not empty, the caller's to free. 0; -ENODATA; -ENOEXEC: it is too large; -ENOMEM; -errno. */
 int elf_code_read_part(const struct elf_code *code, const struct elf_part *part, uint8_t **bytes);
 
 /* All of .eh_frame, the caller's to free. 0; -ENODATA; -ENOMEM; -errno. */

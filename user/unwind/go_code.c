@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* go_code.c - see go_code.h. */
 #include "unwind/go_code.h"
+#include "elf/elf_file.h"
 #include "unwind/cursor.h"
 #include "unwind/x86_64.h"
 
@@ -11,7 +12,6 @@
 
 #define MAGIC_1_18 0xfffffff0
 #define MAGIC_1_20 0xfffffff1
-#define PART_MAX_BYTES (1ULL << 30)
 #define MODULE_TEXT_AT (22 * 8) /* in struct moduledata, of all layouts that we read */
 #define TABLE_ALIGN 8 /* at least, in memory and in the file */
 #define PEEKS_MAX 1024 /* per table: each is a system call */
@@ -123,10 +123,10 @@ static int read_part(const struct elf_code *code, const struct elf_part *part, u
 	int err;
 
 	*bytes = NULL;
-	if (!part->bytes || part->bytes > PART_MAX_BYTES)
+	if (!part->bytes)
 		return 0;
 	err = elf_code_read_part(code, part, bytes);
-	return err == -ENODATA ? 0 : err;
+	return elf_file_malformed(err) ? 0 : err;
 }
 
 /* Where in some data the table begins, which then goes on to its end; `size`: nowhere. */
@@ -196,8 +196,8 @@ static int find_text(const struct go_code *go, struct go_header *header)
 		return 0;
 	if (module->bytes >= MODULE_TEXT_AT + sizeof(header->text_start)) {
 		address = module->address + MODULE_TEXT_AT;
-		if (elf_code_read(go->code, module->offset + MODULE_TEXT_AT, &header->text_start,
-				  sizeof(header->text_start)))
+		if (elf_file_read(go->code->file, module->offset + MODULE_TEXT_AT,
+				  &header->text_start, sizeof(header->text_start)))
 			return 0;
 	}
 	return header->text_start ? 0 : read_relocated(go->code, address, &header->text_start);
