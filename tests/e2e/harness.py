@@ -124,6 +124,12 @@ def schedstat_ns(pid, tid=None):
         return int(file.read().split()[0])
 
 
+def stolen_ns():
+    """What a hypervisor has taken from all CPUs since boot."""
+    with open("/proc/stat", encoding="ascii") as file:
+        return int(file.readline().split()[8]) * 1e9 / os.sysconf("SC_CLK_TCK")
+
+
 def preemptions(pid, tid):
     with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8", errors="replace") as file:
         return int(re.search(r"nonvoluntary_ctxt_switches:\s*(\d+)", file.read()).group(1))

@@ -7,7 +7,7 @@ import select
 import signal
 import time
 
-from harness import expect, expect_equal
+from harness import expect, expect_equal, kill
 from test_captures import capture, sample_times
 
 RATE_HZ = 10000
@@ -42,7 +42,7 @@ class Memory:
 
     def watch(self, pids, cpu_s):
         """Until these processes have used so much CPU time: a sample is taken for each 0.1 ms of it."""
-        end, start_s = time.monotonic() + 120, sum(map(process_cpu_s, pids))
+        end, start_s = time.monotonic() + 300, sum(map(process_cpu_s, pids))
         while sum(map(process_cpu_s, pids)) < start_s + cpu_s:
             expect(time.monotonic() < end, f"the processes do not come to {cpu_s} s of CPU time")
             sleep_s(0.2)
@@ -70,6 +70,11 @@ def start_crowd(test, *arguments):
     target = test.start([test.target("crowd"), *arguments])
     target.wait_for(r"ready \d+\n")
     return target
+
+
+def signal_all(pids, number):
+    for pid in pids:
+        kill(pid, number)
 
 
 def check_range(profile, pids):
@@ -140,11 +145,14 @@ def test_crowd(test):
 def test_captures_of_a_ring(test):
     """Of two captures of a full ring, the second has what the first had in the time that both cover, and nothing else."""
     target = start_crowd(test, 0, 2)
-    recording = test.record_running("--pid", ",".join(map(str, crowd_pids(target, "late"))), "--rate", RATE_HZ,
-                                    "--buffer-size", BUFFER_MIB, "--ring")
-    Memory(recording.pid).watch(crowd_pids(target, "late"), 20)
-    first = capture(recording, 1)
-    sleep_s(2)
+    pids = crowd_pids(target, "late")
+    recording = test.record_running("--pid", ",".join(map(str, pids)), "--rate", RATE_HZ, "--buffer-size", BUFFER_MIB, "--ring")
+    memory = Memory(recording.pid)
+    memory.watch(pids, 20)
+    first = capture(recording, 1, when_begun=lambda: signal_all(pids, signal.SIGSTOP))
+    signal_all(pids, signal.SIGCONT)
+    # Until the half of what the ring holds is new, however long that takes.
+    memory.watch(pids, sum(map(len, sample_times(first).values())) / RATE_HZ / 2)
     second = capture(recording, 2)
     recording.stop().expect_nothing_lost()
     start_ns, end_ns = range_ns(second)[0], range_ns(first)[1]

@@ -6,18 +6,21 @@ import select
 import signal
 import time
 
-from harness import Profile, expect, expect_equal, expect_near, kill
+from harness import Profile, children, expect, expect_equal, expect_near, kill, wait_until
 
 
 def pause_s(seconds):
     select.select([], [], [], seconds)
 
 
-def capture(recording, number):
-    """Asks for a capture and returns the profile."""
+def capture(recording, number, when_begun=None):
+    """Asks for a capture and returns the profile. What is in it is decided when it begins, in a process of its own."""
     path = recording.path.replace(".json", f"-{number}.json")
     recording.signal(signal.SIGUSR2)
-    recording.wait_for(rf"wrote {path} .*\n", stream="stderr")
+    if when_begun:
+        wait_until(lambda: children(recording.pid) or os.path.exists(path), "a capture to begin")
+        when_begun()
+    recording.wait_for(rf"wrote {path} .*\n", patience_s=120, stream="stderr")
     return Profile(path)
 
 

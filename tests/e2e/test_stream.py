@@ -9,13 +9,15 @@ import shutil
 import signal
 import time
 
-from harness import Profile, expect, expect_equal, expect_match, kill, wait_until
+from harness import Profile, expect, expect_equal, expect_match, kill, stolen_ns, wait_until
 from test_raw import run
 
 KILLS, AT_ONCE = 100, 4
 # What is promised. A write is due every half second and up to a tenth late, and samples wait a tenth in their rings: so a
 # recorder that does not get a CPU for three tenths still keeps the promise.
 LOST_MS = 1000
+# Of CPU time, what a thread uses at most before its first and after its last look at the clock.
+EDGES_MS = 8
 
 
 def sleep_s(seconds):
@@ -182,30 +184,44 @@ def lives_of(target):
             in re.findall(r"^thread (\d+) (\S+) (\d+) (\d+) (\d+)$", target.stdout, re.M)]
 
 
+def outside_of_life(profile, thread, start_ns, end_ns):
+    """Samples of the thread before its first look at the clock, or after its last."""
+    start_ms, end_ms = profile.time_ms(start_ns), profile.time_ms(end_ns)
+    return [row.time_ms for row in thread.samples() if not start_ms < row.time_ms < end_ms]
+
+
 def test_forgotten(test):
     """Threads that are forgotten while it records, and whose numbers are used again, are in the stream, each with its own samples."""
     stream = os.path.join(test.make_directory("stream"), "s.gbpf")
-    recording = test.record("--stream", stream, "--forget-after", 1, "--", test.target("churn"), 8)
-    written = recording.finish(patience_s=60)
+    stolen_before_ns = stolen_ns()
+    recording = test.record("--stream", stream, "--forget-after", 1, "--", test.target("churn"), 8, 250)
+    written = recording.finish(patience_s=120)
     lives = lives_of(recording)
-    expect(len(lives) > 200, f"only {len(lives)} threads lived")
+    expect(len(lives) >= 250, f"only {len(lives)} threads lived")
     streamed, said = convert(test, stream)
     expect("warning" not in said, f"convert warns: {said}")
     streamed.expect_nothing_lost()
     expect(len(written.threads) < 0.8 * len(lives), f"{len(written.threads)} of {len(lives)} threads were not forgotten")
     expect(written.log()["threads_forgotten"] > 0.2 * len(lives), "too few threads were forgotten")
+    rough = []
     for tid, name, start_ns, end_ns, cpu_ns in lives:
         thread = streamed.thread(tid=tid)
         expect_equal(thread.name, name, f"the name of thread {tid}")
-        start_ms, end_ms = streamed.time_ms(start_ns), streamed.time_ms(end_ns)
-        outside = [row.time_ms for row in thread.samples() if not start_ms - 50 < row.time_ms < end_ms + 50]
-        expect(not outside, f"{name}, which ran from {start_ms} to {end_ms}, has samples at {outside}")
-        # After its own last look it may have been on the CPU for a while more, on a busy machine.
-        expect(abs(thread.cpu_ns() - cpu_ns) < 8e6, f"{name} used {cpu_ns} ns of CPU time, not {thread.cpu_ns()}")
+        # On a busy machine it may end long after its last look.
+        outside = outside_of_life(streamed, thread, start_ns, end_ns)
+        expect(len(outside) <= EDGES_MS, f"{name}, which ran from {start_ns} to {end_ns}, has samples at {outside}")
+        if abs(thread.cpu_ns() - cpu_ns) >= EDGES_MS * 1e6:
+            rough.append((name, cpu_ns, thread.cpu_ns()))
+    # Of a few threads a hypervisor takes the CPU away just as they end: the kernel's account leaves that time out, ours does not.
+    expect(len(rough) <= 0.05 * len(lives), f"the CPU times (name, used, told) of {len(rough)} of {len(lives)} threads: {rough[:5]}")
     used_ns = sum(life[4] for life in lives)
     told_ns = sum(thread.cpu_ns() for thread in streamed.threads if thread.tid in {life[0] for life in lives})
-    expect(abs(told_ns - used_ns) < 0.03 * used_ns, f"all threads used {used_ns} ns of CPU time, not {told_ns}")
-    expect(sum(len(thread.samples()) for thread in streamed.threads) > 3000, "too few samples")
+    expect(abs(told_ns - used_ns) < 0.03 * used_ns + stolen_ns() - stolen_before_ns,
+           f"all threads used {used_ns} ns of CPU time, not {told_ns}")
+    samples = sum(len(streamed.thread(tid=life[0]).samples()) for life in lives)
+    expect_equal(sum(len(thread.samples()) for thread in streamed.threads), streamed.log()["samples_recorded"], "all samples")
+    due = used_ns / 1e6 - streamed.log()["timer_ticks_missed"]
+    expect(samples > 0.9 * due, f"{samples} samples of {due:.0f} ms")
 
 
 def test_more_than_the_buffer(test):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * churn.c - churn [SECONDS]: creates and joins, one after another, named threads that live for 5
- * to 20 ms.
+ * churn.c - churn [SECONDS [LEAST]]: creates and joins, one after another, named threads that live for 5
+ * to 20 ms; for that long, and until there were that many.
  *
  * Each works in churn_work() all its life. Prints at the end, for each thread,
  *   thread TID NAME START_NS END_NS CPU_NS
@@ -48,11 +48,12 @@ static void *live(void *argument)
 int main(int argc, char **argv)
 {
 	uint64_t end = deadline_ns(argc, argv, 1);
+	int least = (int)number_argument(argc, argv, 2, 0);
 	unsigned int seed = 1;
 	int count = 0;
 
 	say_ready();
-	while (now_ns() < end && count < LIVES_MAX) {
+	while ((now_ns() < end || count < least) && count < LIVES_MAX) {
 		struct life *life = &lives[count];
 		pthread_t thread;
 
