@@ -7,7 +7,7 @@ import select
 import signal
 import time
 
-from harness import expect, expect_equal, kill
+from harness import expect, expect_equal, kill, wait_until
 from test_captures import capture, sample_times
 
 RATE_HZ = 10000
@@ -163,3 +163,26 @@ def test_captures_of_a_ring(test):
         again = [time_ns for time_ns in after[thread] if time_ns <= end_ns]
         expect(len(common) > 100, f"only {len(common)} samples of {thread} are in both")
         expect_equal(again, common, f"the times of the samples of {thread} that both captures cover")
+
+
+def policies(pid):
+    """{thread: how the kernel schedules it}; threads that have just ended are left out."""
+    found = {}
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8", errors="replace") as file:
+                found[int(tid)] = int(file.read().rpartition(")")[2].split()[38])
+        except OSError:
+            pass
+    return found
+
+
+def test_compression_is_idle(test):
+    """Who compresses what is recorded takes only the CPU that nobody else wants; who records does not wait for it."""
+    target = start_crowd(test, 0, os.cpu_count())
+    recording = test.record_running("--pid", ",".join(map(str, crowd_pids(target, "late"))), "--rate", RATE_HZ,
+                                    "--buffer-size", BUFFER_MIB, "--ring")
+    idle = wait_until(lambda: [tid for tid, policy in policies(recording.pid).items() if policy == os.SCHED_IDLE],
+                      "a thread of geckobpf that is idle by the kernel's rules", 120)
+    expect(recording.pid not in idle, "the thread that records is idle")
+    recording.stop().expect_nothing_lost()
