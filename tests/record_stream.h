@@ -57,8 +57,7 @@ static inline int replay_open(struct replay *replay, uint64_t max_bytes, uint64_
 		return err;
 	config.processes = replay->processes;
 	config.objects = replay->objects;
-	config.memory = profile_memory_controller(replay->memory);
-	config.cache = profile_memory_cache(replay->memory);
+	config.memory = replay->memory;
 	return records_open(&replay->records, &config);
 }
 

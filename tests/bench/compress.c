@@ -116,18 +116,17 @@ static void print_sums(const struct sums *sums)
 		print("expand_mb_s", (double)sums->bytes * 1e3 / (double)sums->expand_ns);
 }
 
-static int compress_chunks(struct memory_controller *memory)
+static int compress_chunks(struct chunk_store *store)
 {
 	uint8_t *out = malloc(CHUNK_MAX_BYTES);
 	struct chunk_codec *codec = NULL;
-	const struct chunk *chunk;
+	struct chunk *chunk;
 	struct sums sums = {0};
 	int err = out ? chunk_codec_open(&codec, CHUNK_MAX_BYTES, CODEC_WRITE) : -ENOMEM;
-	void *token;
 
-	while (!err && (chunk = memory_controller_borrow(memory, &token)) != NULL) {
+	while (!err && (chunk = chunk_store_borrow(store)) != NULL) {
 		err = compress_often(codec, chunk, out, &sums);
-		memory_controller_return(memory, token, NULL);
+		chunk_store_return(store, chunk, NULL);
 	}
 	if (!err && sums.samples)
 		print_sums(&sums);
@@ -152,7 +151,7 @@ int main(int argc, char **argv)
 		err = apply_file(&replay, argv[1]);
 	if (!err) {
 		replay_finish(&replay, 0);
-		err = compress_chunks(profile_memory_controller(replay.memory));
+		err = compress_chunks(profile_memory_store(replay.memory));
 	}
 	replay_close(&replay);
 	if (err)

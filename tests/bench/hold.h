@@ -50,15 +50,13 @@ static int measure_span(struct hold *hold)
 
 static int compress_finished(struct hold *hold)
 {
-	struct memory_controller *memory = profile_memory_controller(hold->replay.memory);
-	const struct chunk *chunk;
-	struct chunk *twin;
-	void *token;
+	struct chunk_store *store = profile_memory_store(hold->replay.memory);
+	struct chunk *chunk, *twin;
 	int err;
 
-	while ((chunk = memory_controller_borrow(memory, &token)) != NULL) {
+	while ((chunk = chunk_store_borrow(store)) != NULL) {
 		err = chunk_compress(hold->codec, chunk, &twin);
-		memory_controller_return(memory, token, err ? NULL : twin);
+		chunk_store_return(store, chunk, err ? NULL : twin);
 		if (err && err != -ENOSPC)
 			return err;
 	}
@@ -68,10 +66,10 @@ static int compress_finished(struct hold *hold)
 /* As between two looks at the ring. */
 static int end_round(struct hold *hold)
 {
-	struct memory_controller *memory = profile_memory_controller(hold->replay.memory);
+	struct profile_memory *memory = hold->replay.memory;
 
-	memory_controller_fulfil(memory);
-	if (!hold->put_until_full && memory_controller_complete_since_ns(memory))
+	profile_memory_fulfil(memory);
+	if (!hold->put_until_full && profile_memory_complete_since_ns(memory))
 		hold->put_until_full = hold->put;
 	return compress_finished(hold);
 }
@@ -115,8 +113,7 @@ static int put_stream(struct hold *hold)
 
 static int print_hold(struct hold *hold, uint64_t max_bytes)
 {
-	struct memory_stats stats =
-		memory_controller_get_stats(profile_memory_controller(hold->replay.memory));
+	const struct chunk_store_stats stats = profile_memory_get_stats(hold->replay.memory).chunks;
 	uint64_t entries;
 	int err = read_back(&hold->replay, &entries);
 

@@ -183,8 +183,7 @@ static inline int made_add_process(struct made *made, struct process *process)
 	char path[PATH_MAX];
 	const struct object_sighting sighting = {.pid = 1, .device = 1, .inode = 1, .path = path};
 	const struct profile_buffer_config config = {
-		.memory = profile_memory_controller(made->memory),
-		.cache = profile_memory_cache(made->memory),
+		.memory = made->memory,
 		.process_id = process->number,
 		.period_ns = NS_PER_MS,
 	};

@@ -15,9 +15,8 @@
  * Prints "name number" lines on stderr, since stdout may be the profile.
  */
 #include "base/clock.h"
-#include "buffer/entry_cache.h"
-#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
+#include "buffer/profile_memory.h"
 #include "capture/kernel_side.h"
 #include "base/output.h"
 #include "format/profile.h"
@@ -52,7 +51,7 @@
 #define WRITE_THREADS 2
 #define MAX_REPEATS 101
 
-static const struct memory_controller_config memory_config = {.max_bytes = BUFFER_BYTES};
+static const struct profile_memory_config memory_config = {.max_bytes = BUFFER_BYTES};
 
 static void print_usage(uint64_t begin_ns)
 {
@@ -113,9 +112,7 @@ static int run_put(uint64_t paths, uint64_t count)
 	uint64_t begin, made, i;
 	int err;
 
-	err = memory_controller_open(&config.memory, &memory_config);
-	if (!err)
-		err = entry_cache_open(&config.cache, ENTRY_CACHE_BYTES);
+	err = profile_memory_open(&config.memory, &memory_config);
 	if (!err)
 		err = profile_buffer_open(&buffer, &config);
 	begin = cpu_now_ns();
@@ -132,16 +129,14 @@ static int run_put(uint64_t paths, uint64_t count)
 		      (double)(state.range_end - state.range_start) / (double)count);
 	}
 	profile_buffer_close(buffer);
-	entry_cache_close(config.cache);
-	memory_controller_close(config.memory);
+	profile_memory_close(config.memory);
 	return err;
 }
 
 /* ---- a recording becomes a file ------------------------------------------------- */
 
 struct toy {
-	struct memory_controller *memory;
-	struct entry_cache *cache;
+	struct profile_memory *memory;
 	struct processes *processes;
 	struct objects *objects;
 	struct process *process;
@@ -195,18 +190,15 @@ static void close_recording(struct toy *recording)
 		profile_buffer_close(recording->process->buffer);
 	processes_close(recording->processes);
 	objects_close(recording->objects);
-	entry_cache_close(recording->cache);
-	memory_controller_close(recording->memory);
+	profile_memory_close(recording->memory);
 }
 
 static int open_recorded_buffer(struct toy *recording)
 {
-	struct profile_buffer_config config = {
+	const struct profile_buffer_config config = {
 		.memory = recording->memory, .process_id = 1000, .period_ns = 50000};
-	int err = entry_cache_open(&recording->cache, ENTRY_CACHE_BYTES);
 
-	config.cache = recording->cache;
-	return err ? err : profile_buffer_open(&recording->process->buffer, &config);
+	return profile_buffer_open(&recording->process->buffer, &config);
 }
 
 static int open_recording(struct toy *recording, const char *library, uint64_t count)
@@ -215,7 +207,7 @@ static int open_recording(struct toy *recording, const char *library, uint64_t c
 	int err = find_code(library, &code);
 
 	if (!err)
-		err = memory_controller_open(&recording->memory, &memory_config);
+		err = profile_memory_open(&recording->memory, &memory_config);
 	if (!err)
 		err = processes_open(&recording->processes);
 	if (!err)

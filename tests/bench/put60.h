@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "buffer/chunk_manager.h"
+#include "buffer/chunk_store.h"
 #include "buffer/chunked_buffer.h"
-#include "buffer/memory_controller.h"
 #include "measure.h"
 
 #define ENTRY_BYTES 60
@@ -23,7 +22,7 @@ static inline int put60_ascending(const void *left, const void *right)
 }
 
 /* One round, as the recorder does it: puts, and then the next chunks for those that need them. */
-static inline int put_entries(struct memory_controller *memory, struct chunked_buffer *buffer,
+static inline int put_entries(struct chunk_store *store, struct chunked_buffer *buffer,
 			      uint64_t *took_ns)
 {
 	uint8_t entry[ENTRY_BYTES] = {1};
@@ -33,10 +32,10 @@ static inline int put_entries(struct memory_controller *memory, struct chunked_b
 
 	for (i = 0; i < ENTRIES_A_ROUND && !err; i++) {
 		entry[i % ENTRY_BYTES]++;
-		err = chunked_buffer_put(buffer, entry, sizeof(entry), NULL);
+		err = chunked_buffer_put(buffer, entry, sizeof(entry));
 	}
 	*took_ns = cpu_now_ns() - begin_ns;
-	memory_controller_fulfil(memory);
+	chunk_store_fulfil(store);
 	return err;
 }
 
@@ -53,34 +52,28 @@ static inline double median_ns(uint64_t *took_ns, size_t rounds)
 static inline int run_put60(uint64_t count)
 {
 	static uint64_t took_ns[10000];
-	const struct memory_controller_config config = {.max_bytes = PUT60_LIMIT};
+	const struct chunk_store_config config = {.max_bytes = PUT60_LIMIT};
 	const size_t fresh = PUT60_LIMIT / (ENTRIES_A_ROUND * (ENTRY_BYTES + 1));
 	const size_t rounds = count / ENTRIES_A_ROUND;
-	struct memory_controller *memory = NULL;
+	struct chunk_store *store = NULL;
 	struct chunked_buffer *buffer = NULL;
-	struct chunk_manager *chunks = NULL;
 	size_t i;
 	int err;
 
 	if (rounds <= fresh + 1 || rounds > sizeof(took_ns) / sizeof(took_ns[0]))
 		return -EINVAL;
-	err = memory_controller_open(&memory, &config);
+	err = chunk_store_open(&store, &config);
 	if (!err)
-		err = memory_controller_manager(memory, &chunks);
-	if (!err)
-		err = chunked_buffer_open(&buffer, 1);
-	if (!err)
-		chunked_buffer_set_manager(buffer, chunks);
+		err = chunked_buffer_open(&buffer, store, 1);
 	for (i = 0; i < rounds && !err; i++)
-		err = put_entries(memory, buffer, &took_ns[i]);
+		err = put_entries(store, buffer, &took_ns[i]);
 	if (!err) {
 		print("put60_fresh_ns", median_ns(took_ns, fresh));
 		/* The round in which the limit is reached is neither. */
 		print("put60_reused_ns", median_ns(took_ns + fresh + 1, rounds - fresh - 1));
 	}
 	chunked_buffer_close(buffer);
-	chunk_manager_close(chunks);
-	memory_controller_close(memory);
+	chunk_store_close(store);
 	return err;
 }
 

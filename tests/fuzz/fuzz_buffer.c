@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_buffer.c - any order of puts, reads, clears, compressions and ends, in three buffers under
- * one limit, against a list of what was put.
+ * fuzz_buffer.c - any order of puts, reads, compressions and ends, in three buffers under one limit,
+ * against a list of what was put.
  *
  * The input is a list of steps of three bytes: what to do, in which buffer, and how large. Bytes of
  * payloads follow from their number. The "compressor" turns all bits and says that it needs half.
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/leb128.h"
 #include "buffer/chunk.h"
-#include "buffer/chunk_manager.h"
+#include "buffer/chunk_store.h"
 #include "buffer/chunked_buffer.h"
-#include "buffer/memory_controller.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,15 +36,14 @@ struct put {
 	uint8_t seed;
 };
 
-/* A buffer, and all that was put since it was emptied last. */
+/* A buffer, and all that was put. */
 struct subject {
-	struct chunk_manager *manager;
 	struct chunked_buffer *buffer;
 	struct put puts[BLOCKS_MAX];
 	size_t count;
-	size_t at; /* while it is compared */
 };
 
+static struct chunk_store *store;
 static struct subject subjects[BUFFERS];
 static uint8_t scratch[PAYLOAD_MAX];
 
@@ -57,14 +56,11 @@ static int expand(void *context, const struct chunk *compressed, uint8_t *out)
 	return 0;
 }
 
-static void compress_one(struct memory_controller *memory, bool give_up)
+static void compress_one(bool give_up)
 {
-	const struct chunk *chunk;
-	struct chunk *twin = NULL;
-	void *token;
+	struct chunk *chunk = chunk_store_borrow(store), *twin = NULL;
 	uint32_t n;
 
-	chunk = memory_controller_borrow(memory, &token);
 	if (!chunk)
 		return;
 	if (!give_up) {
@@ -76,7 +72,7 @@ static void compress_one(struct memory_controller *memory, bool give_up)
 		for (n = 0; n < chunk->header.offset_past_last_block; n++)
 			twin->bytes[n] = (uint8_t)~chunk->bytes[n];
 	}
-	memory_controller_return(memory, token, twin);
+	chunk_store_return(store, chunk, twin);
 }
 
 static void fill(uint8_t *bytes, uint8_t seed, uint32_t size)
@@ -96,40 +92,43 @@ static void put(struct subject *subject, uint32_t size)
 		return;
 	*now = (struct put){.size = size, .seed = (uint8_t)(subject->count * 13 + size)};
 	fill(scratch, now->seed, size);
-	err = chunked_buffer_put(subject->buffer, scratch, size, &now->index);
+	err = chunked_buffer_put(subject->buffer, scratch, size);
 	if (size + 3 > 64 * 1024) {
 		CHECK(err == -E2BIG);
 		return;
 	}
 	CHECK(!err);
+	now->index = chunked_buffer_get_state(subject->buffer).range_end - leb128_size(size) - size;
 	CHECK(!subject->count || now->index > now[-1].index);
 	subject->count++;
 }
 
-static int compare(void *context, const struct block_view *block)
+static void compare(const struct put *put, const struct block_view *block)
 {
 	static uint8_t copy[PAYLOAD_MAX], wanted[PAYLOAD_MAX];
-	struct subject *subject = context;
-	const struct put *put = &subject->puts[subject->at++];
 
-	CHECK(subject->at <= subject->count);
 	CHECK(block->index == put->index);
-	CHECK(block->next_index == (subject->at < subject->count ? put[1].index : 0));
 	CHECK(block->head_bytes + block->tail_bytes == put->size);
 	fill(wanted, put->seed, put->size);
 	CHECK(!memcmp(block_view_bytes(block, copy), wanted, put->size));
-	return 0;
 }
 
 static void read_all(struct subject *subject)
 {
 	struct chunked_buffer_state now = chunked_buffer_get_state(subject->buffer);
+	size_t at = (size_t)now.cleared;
+	struct block_view block;
+	struct chunk_walk walk;
 
 	CHECK(now.pushed == subject->count);
 	CHECK(now.cleared <= now.pushed && now.range_start <= now.range_end);
-	subject->at = (size_t)now.cleared;
-	CHECK(!chunked_buffer_each(subject->buffer, compare, subject));
-	CHECK(subject->at == subject->count);
+	chunked_buffer_walk(subject->buffer, &walk);
+	while (!chunk_walk_next(&walk, &block)) {
+		CHECK(at < subject->count);
+		compare(&subject->puts[at++], &block);
+	}
+	chunk_walk_end(&walk);
+	CHECK(at == subject->count && !walk.lost);
 }
 
 static void read_one(struct subject *subject, uint32_t far)
@@ -143,43 +142,43 @@ static void read_one(struct subject *subject, uint32_t far)
 	while (n < subject->count && subject->puts[n].index < index)
 		n++;
 	chunked_buffer_walk(subject->buffer, &walk);
-	err = chunked_buffer_read_at(&walk, index, &block);
+	err = chunk_walk_seek(&walk, index, &block);
 	CHECK(err == (n == subject->count ? -ENOENT : 0));
-	CHECK(err || block.index == subject->puts[n].index);
+	if (!err)
+		compare(&subject->puts[n], &block);
 	chunk_walk_end(&walk);
 }
 
-static void leave(struct subject *subject)
+static void start_over(struct subject *subject)
 {
-	chunked_buffer_set_manager(subject->buffer, NULL);
-	chunked_buffer_set_manager(subject->buffer, subject->manager);
+	chunked_buffer_close(subject->buffer);
+	CHECK(!chunked_buffer_open(&subject->buffer, store, (uint32_t)(subject - subjects)));
 	subject->count = 0;
 }
 
-static void take(struct subject *subject)
+/* All that can go goes. */
+static void make_room(uint64_t extra)
 {
-	chunk_destroy_list(chunked_buffer_take_chunks(subject->buffer));
-	leave(subject);
+	chunk_store_set_extra(store, LIMIT);
+	CHECK(!chunk_store_get_stats(store).released_bytes);
+	chunk_store_set_extra(store, extra);
 }
 
-static void step(struct memory_controller *memory, const uint8_t *bytes)
+static void step(const uint8_t *bytes)
 {
 	struct subject *subject = &subjects[bytes[1] % BUFFERS];
 	uint32_t number = bytes[2];
 
 	switch (bytes[0] % 16) {
 	case 0:
-		chunked_buffer_clear(subject->buffer);
-		subject->count = 0;
+	case 2:
+		start_over(subject);
 		break;
 	case 1:
 		chunked_buffer_finish(subject->buffer);
 		break;
-	case 2:
-		leave(subject);
-		break;
 	case 3:
-		take(subject);
+		make_room(number);
 		break;
 	case 4:
 		read_all(subject);
@@ -188,13 +187,13 @@ static void step(struct memory_controller *memory, const uint8_t *bytes)
 		read_one(subject, number);
 		break;
 	case 6:
-		memory_controller_fulfil(memory);
+		chunk_store_fulfil(store);
 		break;
 	case 7:
-		compress_one(memory, number & 1);
+		compress_one(number & 1);
 		break;
 	case 8:
-		memory_controller_set_extra(memory, number * 64);
+		chunk_store_set_extra(store, number * 64);
 		break;
 	case 9:
 		put(subject, 1 + number * 274);
@@ -208,39 +207,33 @@ static void step(struct memory_controller *memory, const uint8_t *bytes)
 	}
 }
 
-static void open_all(struct memory_controller **memory)
+static void open_all(void)
 {
 	static const struct chunk_expander expander = {expand, NULL};
-	const struct memory_controller_config config = {
+	const struct chunk_store_config config = {
 		.max_bytes = LIMIT, .chunk_first_bytes = 1024, .expander = &expander};
 	uint32_t n;
 
-	CHECK(!memory_controller_open(memory, &config));
+	CHECK(!chunk_store_open(&store, &config));
 	for (n = 0; n < BUFFERS; n++) {
-		struct subject *subject = &subjects[n];
-
-		subject->count = 0;
-		CHECK(!memory_controller_manager(*memory, &subject->manager));
-		CHECK(!chunked_buffer_open(&subject->buffer, n));
-		chunked_buffer_set_manager(subject->buffer, subject->manager);
+		subjects[n].count = 0;
+		CHECK(!chunked_buffer_open(&subjects[n].buffer, store, n));
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct memory_controller *memory;
 	size_t n;
 
-	open_all(&memory);
+	open_all();
 	for (; size >= 3; size -= 3, data += 3)
-		step(memory, data);
+		step(data);
 	for (n = 0; n < BUFFERS; n++) {
 		read_all(&subjects[n]);
 		chunked_buffer_close(subjects[n].buffer);
-		chunk_manager_close(subjects[n].manager);
 	}
-	CHECK(!memory_controller_get_stats(memory).released_bytes);
-	CHECK(!memory_controller_get_stats(memory).unreleased_bytes);
-	memory_controller_close(memory);
+	CHECK(!chunk_store_get_stats(store).released_bytes);
+	CHECK(!chunk_store_get_stats(store).unreleased_bytes);
+	chunk_store_close(store);
 	return 0;
 }

@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buffer/entry_cache.h"
-#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
+#include "buffer/profile_memory.h"
 #include "recording/records.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -24,22 +23,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct room {
 	struct processes *processes;
 	struct objects *objects;
-	struct memory_controller *memory;
-	struct entry_cache *cache;
+	struct profile_memory *memory;
 	struct records *records;
 };
 
 static int open_room(struct room *room)
 {
 	return processes_open(&room->processes) || objects_open(&room->objects, 0) ||
-	       memory_controller_open(
-		       &room->memory,
-		       &(struct memory_controller_config){.max_bytes = BUFFER_BYTES}) ||
-	       entry_cache_open(&room->cache, 1 << 16) ||
+	       profile_memory_open(&room->memory,
+				   &(struct profile_memory_config){.max_bytes = BUFFER_BYTES,
+								   .cache_bytes = 1 << 16}) ||
 	       records_open(&room->records, &(struct records_config){.processes = room->processes,
 								     .objects = room->objects,
 								     .memory = room->memory,
-								     .cache = room->cache,
 								     .all = true});
 }
 
@@ -52,8 +48,7 @@ static void close_room(struct room *room)
 		profile_buffer_close(processes_at(room->processes, i)->buffer);
 	processes_close(room->processes);
 	objects_close(room->objects);
-	memory_controller_close(room->memory);
-	entry_cache_close(room->cache);
+	profile_memory_close(room->memory);
 }
 
 /* Takes one record off the stream; how many bytes it was. */

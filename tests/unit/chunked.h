@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * chunked.h - what the tests of the chunked buffer share: a buffer with a manager of its own, and
- * blocks whose payload is known from a seed. After cmocka.h.
+ * chunked.h - what the tests of the store and of chunked buffers share: a buffer, with a store of
+ * its own or one of several under one limit, and blocks whose payload is known from a seed. After
+ * cmocka.h.
  */
 #ifndef GECKOBPF_TESTS_CHUNKED_H
 #define GECKOBPF_TESTS_CHUNKED_H
@@ -9,78 +10,123 @@
 #include "alloc.h"
 #include "base/leb128.h"
 #include "buffer/chunk.h"
-#include "buffer/chunk_manager.h"
-#include "buffer/chunk_manager_limit.h"
+#include "buffer/chunk_store.h"
 #include "buffer/chunked_buffer.h"
-#include "buffer/memory_controller.h"
 
 #define CHUNK 128
 
 struct room {
-	struct chunk_manager *manager;
+	struct chunk_store *store;
 	struct chunked_buffer *buffer;
+	bool is_alone;
 };
 
+static inline struct chunk_store *store_with(const struct chunk_store_config *config)
+{
+	struct chunk_store *store = NULL;
+
+	assert_int_equal(chunk_store_open(&store, config), 0);
+	return store;
+}
+
 /* All chunks of one size, but for those that a large block needs. */
-static inline int open_manager(struct chunk_manager **manager, uint64_t max_bytes,
-			       uint32_t chunk_bytes)
+static inline struct chunk_store *store_of(uint64_t max_bytes, uint32_t chunk_bytes)
 {
-	const struct chunk_manager_limit_config config = {
-		.max_total_bytes = max_bytes,
-		.chunk_max_bytes = chunk_bytes,
-	};
-
-	return chunk_manager_limit_open(manager, &config);
-}
-
-static inline struct room room_of(uint64_t max_bytes, uint32_t chunk_bytes)
-{
-	struct room room;
-
-	assert_int_equal(open_manager(&room.manager, max_bytes, chunk_bytes), 0);
-	assert_int_equal(chunked_buffer_open(&room.buffer, 42), 0);
-	chunked_buffer_set_manager(room.buffer, room.manager);
-	return room;
-}
-
-/* One limit for several rooms, and chunks of one size. */
-static inline struct memory_controller *controller_of(uint64_t max_bytes, uint32_t chunk_bytes)
-{
-	struct memory_controller *controller = NULL;
-	const struct memory_controller_config config = {
+	const struct chunk_store_config config = {
 		.max_bytes = max_bytes,
 		.chunk_first_bytes = chunk_bytes,
 		.chunk_max_bytes = chunk_bytes,
 	};
 
-	assert_int_equal(memory_controller_open(&controller, &config), 0);
-	return controller;
+	return store_with(&config);
 }
 
-static inline struct room room_under(struct memory_controller *controller, uint32_t process_id)
+/* One of several. */
+static inline struct room room_under(struct chunk_store *store, uint32_t process_id)
 {
-	struct room room;
+	struct room room = {.store = store};
 
-	assert_int_equal(memory_controller_manager(controller, &room.manager), 0);
-	assert_int_equal(chunked_buffer_open(&room.buffer, process_id), 0);
-	chunked_buffer_set_manager(room.buffer, room.manager);
+	assert_int_equal(chunked_buffer_open(&room.buffer, store, process_id), 0);
+	return room;
+}
+
+static inline struct room room_of(uint64_t max_bytes, uint32_t chunk_bytes)
+{
+	struct room room = room_under(store_of(max_bytes, chunk_bytes), 42);
+
+	room.is_alone = true;
 	return room;
 }
 
 static inline void room_close(struct room *room)
 {
 	chunked_buffer_close(room->buffer);
-	chunk_manager_close(room->manager);
+	if (room->is_alone)
+		chunk_store_close(room->store);
 }
 
-/* Byte `n` of the payload that begins at `index`: no two places look alike. */
+static inline uint64_t lent(struct chunk_store *store)
+{
+	return chunk_store_get_stats(store).unreleased_bytes;
+}
+
+static inline uint64_t released(struct chunk_store *store)
+{
+	return chunk_store_get_stats(store).released_bytes;
+}
+
+static inline void assert_bytes(struct chunk_store *store, uint64_t is_lent, uint64_t is_released)
+{
+	assert_int_equal(lent(store), is_lent);
+	assert_int_equal(released(store), is_released);
+}
+
+/* The oldest released chunk of all goes, for want of room. */
+static inline void destroy_oldest(struct chunk_store *store)
+{
+	struct chunk_store_stats stats = chunk_store_get_stats(store);
+
+	chunk_store_set_extra(store,
+			      stats.max_bytes - stats.released_bytes - stats.unreleased_bytes);
+	assert_int_equal(chunk_store_get_stats(store).destroyed, stats.destroyed + 1);
+	chunk_store_set_extra(store, stats.extra_bytes);
+}
+
+/* ---- chunks of a buffer ------------------------------------------------------------ */
+
+/* The oldest; NULL: none. */
+static inline struct chunk *first_chunk(const struct chunked_buffer *buffer)
+{
+	struct chunk_walk walk;
+
+	chunked_buffer_walk(buffer, &walk);
+	return (struct chunk *)walk.chunk;
+}
+
+/* The one released after it; NULL: none. */
+static inline struct chunk *next_chunk(const struct chunk *chunk)
+{
+	return TAILQ_NEXT(chunk, owned);
+}
+
+static inline struct chunk *nth_chunk(const struct chunked_buffer *buffer, size_t n)
+{
+	struct chunk *chunk = first_chunk(buffer);
+
+	while (n--)
+		chunk = next_chunk(chunk);
+	return chunk;
+}
+
+/* ---- blocks -------------------------------------------------------------------------- */
+
+/* Byte `n` of the payload of a block: no two places look alike. */
 static inline uint8_t pattern(uint64_t seed, size_t n)
 {
 	return (uint8_t)(seed * 31 + n * 7 + (n >> 5) + 1);
 }
 
-static inline int put_seeded(struct chunked_buffer *buffer, uint64_t seed, size_t payload,
-			     uint64_t *index)
+static inline int put_seeded(struct chunked_buffer *buffer, uint64_t seed, size_t payload)
 {
 	static uint8_t bytes[1 << 17];
 	size_t n;
@@ -88,15 +134,25 @@ static inline int put_seeded(struct chunked_buffer *buffer, uint64_t seed, size_
 	assert_true(payload <= sizeof(bytes));
 	for (n = 0; n < payload; n++)
 		bytes[n] = pattern(seed, n);
-	return chunked_buffer_put(buffer, bytes, payload, index);
+	return chunked_buffer_put(buffer, bytes, payload);
 }
 
+static inline size_t block_size(size_t payload)
+{
+	return leb128_size(payload) + payload;
+}
+
+/* Of the block that was put last. */
+static inline uint64_t last_index(const struct chunked_buffer *buffer, size_t payload)
+{
+	return chunked_buffer_get_state(buffer).range_end - block_size(payload);
+}
+
+/* Returns the block's index. */
 static inline uint64_t put(struct chunked_buffer *buffer, uint64_t seed, size_t payload)
 {
-	uint64_t index = 0;
-
-	assert_int_equal(put_seeded(buffer, seed, payload, &index), 0);
-	return index;
+	assert_int_equal(put_seeded(buffer, seed, payload), 0);
+	return last_index(buffer, payload);
 }
 
 static inline size_t view_size(const struct block_view *block)
@@ -137,24 +193,41 @@ static inline int read_at(const struct chunked_buffer *buffer, uint64_t index,
 	int err;
 
 	chunked_buffer_walk(buffer, &walk);
-	err = chunked_buffer_read_at(&walk, index, block);
+	err = chunk_walk_seek(&walk, index, block);
 	chunk_walk_end(&walk);
 	return err;
 }
 
-static inline int count_block(void *context, const struct block_view *block)
+/* All readable blocks. 0; -EBADMSG: some could not be read; -ENOMEM. */
+static inline int each_block(const struct chunked_buffer *buffer,
+			     void (*visit)(void *context, const struct block_view *block),
+			     void *context)
+{
+	struct block_view block;
+	struct chunk_walk walk;
+	int err;
+
+	chunked_buffer_walk(buffer, &walk);
+	while (!(err = chunk_walk_next(&walk, &block)))
+		visit(context, &block);
+	chunk_walk_end(&walk);
+	if (err != -ENOENT)
+		return err;
+	return walk.lost ? -EBADMSG : 0;
+}
+
+static inline void count_block(void *context, const struct block_view *block)
 {
 	size_t *count = context;
 
 	(*count)++;
-	return 0;
 }
 
 static inline size_t count_blocks(const struct chunked_buffer *buffer)
 {
 	size_t count = 0;
 
-	assert_int_equal(chunked_buffer_each(buffer, count_block, &count), 0);
+	assert_int_equal(each_block(buffer, count_block, &count), 0);
 	return count;
 }
 

@@ -28,9 +28,8 @@ static inline struct chunk *begin_chunk(uint32_t bytes, uint32_t tail)
 	struct chunk_span span;
 
 	assert_non_null(chunk);
-	span = chunk_reserve_initial_tail(chunk, tail);
+	span = chunk_begin(chunk, 1, tail);
 	memset(span.bytes, 0xa5, span.size);
-	chunk->header.range_start = 1;
 	chunk->header.process_id = 42;
 	return chunk;
 }
@@ -40,11 +39,10 @@ static inline bool add_block(struct chunk *chunk, const void *payload, uint32_t 
 {
 	uint8_t bytes[8 + 70000], *end = leb128_put(bytes, size);
 	struct chunk_span span;
-	uint64_t index;
 
 	assert_true(size <= 70000);
 	memcpy(end, payload, size);
-	span = chunk_reserve_block(chunk, (uint32_t)(end - bytes) + size, &index);
+	span = chunk_reserve_block(chunk, (uint32_t)(end - bytes) + size);
 	memcpy(span.bytes, bytes, span.size);
 	return chunk_remaining(chunk) > 0;
 }

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 #include "buffer/chunk.h"
-#include "buffer/chunk_manager.h"
+#include "buffer/chunk_store.h"
+#include "buffer/chunk_walk.h"
 
 #define FAKE_INTACT 0xc5 /* the first byte */
 

@@ -44,8 +44,7 @@ static const struct recording_facts facts = {
 };
 
 static struct processes *processes;
-static struct memory_controller *memory;
-static struct entry_cache *cache;
+static struct profile_memory *memory;
 static struct kernel_symbols *kernel;
 static struct profile_buffer *buffers[8];
 static size_t buffer_count;
@@ -86,8 +85,8 @@ static struct thread *add_thread(uint32_t tgid, uint32_t tid, uint32_t exec_id, 
 
 static int open_buffer(struct process *process)
 {
-	const struct profile_buffer_config config = {
-		.memory = memory, .cache = cache, .process_id = process->number};
+	const struct profile_buffer_config config = {.memory = memory,
+						     .process_id = process->number};
 
 	return profile_buffer_open(&process->buffer, &config);
 }
@@ -201,9 +200,8 @@ static int setup(void **state)
 	close(fd);
 	dl_iterate_phdr(find_self, NULL);
 	if (kernel_symbols_open(&kernel, kallsyms_path) || processes_open(&processes) ||
-	    memory_controller_open(&memory,
-				   &(struct memory_controller_config){.max_bytes = 64 << 20}) ||
-	    entry_cache_open(&cache, 1 << 16))
+	    profile_memory_open(&memory, &(struct profile_memory_config){.max_bytes = 64 << 20,
+									 .cache_bytes = 1 << 16}))
 		return -1;
 	add_root();
 	add_image();
@@ -215,8 +213,7 @@ static int teardown(void **state)
 {
 	while (buffer_count)
 		profile_buffer_close(buffers[--buffer_count]);
-	memory_controller_close(memory);
-	entry_cache_close(cache);
+	profile_memory_close(memory);
 	processes_close(processes);
 	kernel_symbols_close(kernel);
 	return unlink(kallsyms_path);

@@ -11,9 +11,8 @@
 
 #include <errno.h>
 
-#include "buffer/entry_cache.h"
-#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
+#include "buffer/profile_memory.h"
 #include "recording/records.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -23,8 +22,7 @@
 struct world {
 	struct processes *processes;
 	struct objects *objects;
-	struct memory_controller *memory;
-	struct entry_cache *cache;
+	struct profile_memory *memory;
 	struct records *records;
 };
 
@@ -39,8 +37,7 @@ static inline void close_world(void)
 		profile_buffer_close(processes_at(world.processes, i)->buffer);
 	processes_close(world.processes);
 	objects_close(world.objects);
-	memory_controller_close(world.memory);
-	entry_cache_close(world.cache);
+	profile_memory_close(world.memory);
 	world = (struct world){0};
 }
 
@@ -51,16 +48,14 @@ static inline int open_world(bool all)
 	if (!err)
 		err = objects_open(&world.objects, 0);
 	if (!err)
-		err = memory_controller_open(
-			&world.memory, &(struct memory_controller_config){.max_bytes = 1 << 20});
-	if (!err)
-		err = entry_cache_open(&world.cache, 1 << 16);
+		err = profile_memory_open(&world.memory,
+					  &(struct profile_memory_config){.max_bytes = 1 << 20,
+									  .cache_bytes = 1 << 16});
 	if (!err)
 		err = records_open(&world.records,
 				   &(struct records_config){.processes = world.processes,
 							    .objects = world.objects,
 							    .memory = world.memory,
-							    .cache = world.cache,
 							    .period_ns = 1000000,
 							    .all = all});
 	return err;

@@ -105,8 +105,7 @@ static inline int get_thread(uint32_t tid, struct thread **out)
 	const struct gb_task task = {
 		.tgid = TGID, .tid = tid, .start_ns = tid, .group_start_ns = TGID, .exec_id = 1};
 	const struct profile_buffer_config config = {
-		.memory = profile_memory_controller(made.memory),
-		.cache = profile_memory_cache(made.memory),
+		.memory = made.memory,
 		.process_id = TGID,
 		.period_ns = PERIOD_NS,
 	};

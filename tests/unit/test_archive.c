@@ -86,8 +86,7 @@ static int make_process(void)
 	struct gb_task task = {
 		.tgid = 42, .tid = 42, .start_ns = 10, .group_start_ns = 10, .exec_id = 3};
 	struct profile_buffer_config config = {
-		.memory = profile_memory_controller(made.memory),
-		.cache = profile_memory_cache(made.memory),
+		.memory = made.memory,
 		.process_id = 42,
 		.period_ns = PERIOD_NS,
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_chunk.c - the life of one chunk, and lists of them. */
+/* test_chunk.c - the life of one chunk. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -16,8 +16,7 @@ static struct chunk *chunk_in_use(uint32_t bytes, uint32_t tail)
 	struct chunk *chunk = chunk_create(bytes);
 
 	assert_non_null(chunk);
-	chunk_reserve_initial_tail(chunk, tail);
-	chunk->header.range_start = 1001;
+	chunk_begin(chunk, 1001, tail);
 	return chunk;
 }
 
@@ -40,39 +39,40 @@ static void header_has_no_padding(void **state)
 	assert_int_equal(sizeof(struct chunk_header), fields);
 }
 
-static void a_new_chunk_is_empty_and_large_enough(void **state)
+static void assert_empty(const struct chunk *chunk, uint32_t bytes)
 {
-	uint32_t min;
+	const struct chunk_header empty = {
+		.buffer_bytes = bytes, .stored_bytes = bytes, .state = CHUNK_EMPTY};
 
-	for (min = 0; min <= 1000; min++) {
-		struct chunk *chunk = chunk_create(min);
+	assert_memory_equal(&chunk->header, &empty, sizeof(empty));
+	assert_int_equal(chunk_remaining(chunk), bytes);
+	assert_false(chunk_is_compressed(chunk));
+}
+
+static void a_new_chunk_is_empty(void **state)
+{
+	uint32_t bytes;
+
+	for (bytes = 1; bytes <= 1000; bytes++) {
+		struct chunk *chunk = chunk_create(bytes);
 
 		assert_non_null(chunk);
-		assert_true(chunk->header.buffer_bytes >= (min ? min : 1));
-		assert_int_equal(chunk_remaining(chunk), chunk->header.buffer_bytes);
-		assert_int_equal(chunk->header.stored_bytes, chunk->header.buffer_bytes);
-		assert_false(chunk_is_compressed(chunk));
-		assert_int_equal(chunk->header.state, CHUNK_CREATED);
-		assert_int_equal(chunk->header.offset_first_block, 0);
-		assert_int_equal(chunk->header.offset_past_last_block, 0);
-		assert_int_equal(chunk->header.block_count, 0);
-		assert_int_equal(chunk->header.process_id, 0);
-		assert_int_equal(chunk->header.range_start, 0);
-		assert_int_equal(chunk->header.start_ns, 0);
-		assert_int_equal(chunk->header.done_ns, 0);
-		assert_null(chunk->next);
-		assert_ptr_equal(chunk_last(chunk), chunk);
+		assert_empty(chunk, bytes);
+		assert_null(chunk->owner);
+		assert_int_equal(chunk->loan, CHUNK_LOAN_NONE);
 		chunk_destroy(chunk);
 	}
+	chunk_destroy(NULL);
 }
 
 static void an_initial_tail_moves_both_offsets(void **state)
 {
 	struct chunk *chunk = chunk_create(100);
-	struct chunk_span tail = chunk_reserve_initial_tail(chunk, 10);
+	struct chunk_span tail = chunk_begin(chunk, 77, 10);
 
 	assert_ptr_equal(tail.bytes, chunk->bytes);
 	assert_int_equal(tail.size, 10);
+	assert_int_equal(chunk->header.range_start, 77);
 	assert_int_equal(chunk->header.offset_first_block, 10);
 	assert_int_equal(chunk->header.offset_past_last_block, 10);
 	assert_int_equal(chunk->header.block_count, 0);
@@ -81,48 +81,50 @@ static void an_initial_tail_moves_both_offsets(void **state)
 	finish(chunk);
 }
 
+static void a_tail_may_fill_the_chunk(void **state)
+{
+	struct chunk *chunk = chunk_create(100);
+
+	assert_int_equal(chunk_begin(chunk, 1, 100).size, 100);
+	assert_int_equal(chunk_remaining(chunk), 0);
+	finish(chunk);
+}
+
 static void a_block_follows_the_tail(void **state)
 {
 	struct chunk *chunk = chunk_in_use(100, 10);
-	uint64_t index = 0;
-	struct chunk_span block = chunk_reserve_block(chunk, 20, &index);
+	struct chunk_span block = chunk_reserve_block(chunk, 20);
 
 	assert_ptr_equal(block.bytes, chunk->bytes + 10);
 	assert_int_equal(block.size, 20);
-	assert_int_equal(index, 1011);
 	assert_int_equal(chunk->header.offset_first_block, 10);
 	assert_int_equal(chunk->header.offset_past_last_block, 30);
 	assert_int_equal(chunk->header.block_count, 1);
 	assert_int_equal(chunk_remaining(chunk), 70);
-	assert_int_equal(chunk->header.state, CHUNK_IN_USE);
 	finish(chunk);
 }
 
 static void an_overfilling_block_gets_what_remains(void **state)
 {
 	struct chunk *chunk = chunk_in_use(100, 10);
-	uint64_t index = 0;
-	struct chunk_span block = chunk_reserve_block(chunk, 1000, &index);
+	struct chunk_span block = chunk_reserve_block(chunk, 1000);
 
+	assert_ptr_equal(block.bytes, chunk->bytes + 10);
 	assert_int_equal(block.size, 90);
-	assert_int_equal(index, 1011);
 	assert_int_equal(chunk->header.offset_past_last_block, 100);
 	assert_int_equal(chunk->header.block_count, 1);
 	assert_int_equal(chunk_remaining(chunk), 0);
-	assert_int_equal(chunk->header.state, CHUNK_FULL);
 	finish(chunk);
 }
 
 static void an_exactly_fitting_block_fills_the_chunk(void **state)
 {
 	struct chunk *chunk = chunk_in_use(100, 0);
-	uint64_t index = 0;
 
-	assert_int_equal(chunk_reserve_block(chunk, 99, &index).size, 99);
-	assert_int_equal(chunk->header.state, CHUNK_IN_USE);
-	assert_int_equal(chunk_reserve_block(chunk, 1, &index).size, 1);
-	assert_int_equal(index, 1100);
-	assert_int_equal(chunk->header.state, CHUNK_FULL);
+	assert_int_equal(chunk_reserve_block(chunk, 99).size, 99);
+	assert_int_equal(chunk_remaining(chunk), 1);
+	assert_int_equal(chunk_reserve_block(chunk, 1).size, 1);
+	assert_int_equal(chunk_remaining(chunk), 0);
 	assert_int_equal(chunk_range_end(chunk), 1101);
 	finish(chunk);
 }
@@ -130,13 +132,12 @@ static void an_exactly_fitting_block_fills_the_chunk(void **state)
 static void a_done_chunk_stays_readable(void **state)
 {
 	struct chunk *chunk = chunk_in_use(100, 10);
-	uint64_t index;
 
-	*chunk_reserve_block(chunk, 20, &index).bytes = 0x5a;
+	*chunk_reserve_block(chunk, 20).bytes = 0x5a;
+	chunk->header.process_id = 42;
 	chunk_mark_done(chunk);
 	assert_int_equal(chunk->header.state, CHUNK_DONE);
 	assert_true(chunk->header.done_ns >= chunk->header.start_ns);
-	chunk->header.process_id = 42;
 	assert_int_equal(chunk->header.process_id, 42);
 	assert_int_equal(chunk->header.range_start, 1001);
 	assert_int_equal(chunk->header.offset_past_last_block, 30);
@@ -147,55 +148,44 @@ static void a_done_chunk_stays_readable(void **state)
 static void a_recycled_chunk_begins_anew_in_the_same_memory(void **state)
 {
 	struct chunk *chunk = chunk_in_use(100, 10);
-	uint64_t index;
 
-	chunk_reserve_block(chunk, 20, &index);
+	chunk_reserve_block(chunk, 20);
+	chunk->header.process_id = 42;
 	chunk_mark_done(chunk);
-	chunk_mark_recycled(chunk);
-	assert_int_equal(chunk->header.state, CHUNK_RECYCLED);
-	assert_int_equal(chunk->header.block_count, 0);
-	assert_int_equal(chunk->header.range_start, 0);
-	assert_int_equal(chunk->header.done_ns, 0);
-	assert_int_equal(chunk->header.buffer_bytes, 100);
-	assert_ptr_equal(chunk_reserve_initial_tail(chunk, 0).bytes, chunk->bytes);
+	chunk_recycle(chunk);
+	assert_empty(chunk, 100);
+	assert_ptr_equal(chunk_begin(chunk, 5, 0).bytes, chunk->bytes);
 	assert_int_equal(chunk->header.offset_first_block, 0);
 	assert_int_equal(chunk->header.offset_past_last_block, 0);
-	finish(chunk);
-}
-
-static void a_created_chunk_may_be_recycled(void **state)
-{
-	struct chunk *chunk = chunk_create(1);
-
-	chunk_mark_recycled(chunk);
-	chunk_mark_recycled(chunk);
-	assert_int_equal(chunk->header.state, CHUNK_RECYCLED);
+	chunk_recycle(chunk); /* in use, and empty */
+	chunk_recycle(chunk);
+	assert_empty(chunk, 100);
 	chunk_destroy(chunk);
-	chunk_destroy(NULL);
 }
 
 static void reserve_a_block(void *chunk)
 {
-	uint64_t index;
-
-	chunk_reserve_block(chunk, 1, &index);
+	chunk_reserve_block(chunk, 1);
 }
 
 static void reserve_no_bytes(void *chunk)
 {
-	uint64_t index;
-
-	chunk_reserve_block(chunk, 0, &index);
+	chunk_reserve_block(chunk, 0);
 }
 
-static void reserve_a_tail(void *chunk)
+static void begin(void *chunk)
 {
-	chunk_reserve_initial_tail(chunk, 0);
+	chunk_begin(chunk, 1, 0);
 }
 
-static void reserve_a_long_tail(void *chunk)
+static void begin_nowhere(void *chunk)
 {
-	chunk_reserve_initial_tail(chunk, 101);
+	chunk_begin(chunk, 0, 0);
+}
+
+static void begin_with_a_long_tail(void *chunk)
+{
+	chunk_begin(chunk, 1, 101);
 }
 
 static void mark_done(void *chunk)
@@ -203,9 +193,9 @@ static void mark_done(void *chunk)
 	chunk_mark_done(chunk);
 }
 
-static void mark_recycled(void *chunk)
+static void recycle(void *chunk)
 {
-	chunk_mark_recycled(chunk);
+	chunk_recycle(chunk);
 }
 
 static void destroy(void *chunk)
@@ -224,24 +214,25 @@ static void illegal_transitions_are_asserted(void **state)
 
 	assert_dies(mark_done, chunk);
 	assert_dies(reserve_a_block, chunk);
-	assert_dies(reserve_a_long_tail, chunk);
-	chunk_reserve_initial_tail(chunk, 0);
-	assert_dies(reserve_a_block, chunk); /* range_start is not set */
-	chunk->header.range_start = 1;
-	assert_dies(reserve_no_bytes, chunk);
-	assert_dies(reserve_a_tail, chunk);
-	assert_dies(mark_recycled, chunk);
-	assert_dies(destroy, chunk);
 	assert_dies(shrink, chunk);
+	assert_dies(begin_with_a_long_tail, chunk);
+	assert_dies(begin_nowhere, chunk);
+	chunk_begin(chunk, 1, 0);
+	assert_dies(reserve_no_bytes, chunk);
+	assert_dies(begin, chunk);
+	assert_dies(destroy, chunk);
+	assert_dies(shrink, chunk); /* to nothing */
+	chunk_reserve_block(chunk, 100);
+	assert_dies(reserve_a_block, chunk); /* it is full */
 	chunk_mark_done(chunk);
 	assert_dies(reserve_a_block, chunk);
-	assert_dies(reserve_a_tail, chunk);
+	assert_dies(begin, chunk);
 	assert_dies(mark_done, chunk);
-	chunk->header.flags = CHUNK_COMPRESSED;
-	assert_dies(mark_recycled, chunk);
 	assert_dies(shrink, chunk);
+	chunk->header.flags = CHUNK_COMPRESSED;
+	assert_dies(recycle, chunk);
 	chunk->header.flags = 0;
-	chunk_mark_recycled(chunk);
+	chunk_recycle(chunk);
 	assert_dies(reserve_a_block, chunk);
 	assert_dies(mark_done, chunk);
 	chunk_destroy(chunk);
@@ -250,12 +241,10 @@ static void illegal_transitions_are_asserted(void **state)
 static void a_shrunk_chunk_ends_where_its_last_block_does(void **state)
 {
 	struct chunk *chunk = chunk_in_use(100000, 10);
-	uint64_t index;
 	size_t n;
 
 	for (n = 0; n < 20; n++)
-		*chunk_reserve_block(chunk, 1, &index).bytes = (uint8_t)n;
-	chunk_mark_done(chunk);
+		*chunk_reserve_block(chunk, 1).bytes = (uint8_t)n;
 	chunk = chunk_shrink(chunk);
 	assert_int_equal(chunk->header.buffer_bytes, 30);
 	assert_int_equal(chunk->header.stored_bytes, 30);
@@ -265,7 +254,7 @@ static void a_shrunk_chunk_ends_where_its_last_block_does(void **state)
 	assert_int_equal(chunk_remaining(chunk), 0);
 	for (n = 0; n < 20; n++)
 		assert_int_equal(chunk->bytes[10 + n], n);
-	chunk_destroy(chunk);
+	finish(chunk);
 }
 
 static void a_chunk_that_cannot_be_shrunk_stays_as_it_is(void **state)
@@ -273,50 +262,12 @@ static void a_chunk_that_cannot_be_shrunk_stays_as_it_is(void **state)
 	struct chunk *chunk = chunk_in_use(1000, 10);
 	struct chunk *shrunk;
 
-	chunk_mark_done(chunk);
 	alloc_fail_at(1);
 	shrunk = chunk_shrink(chunk);
 	assert_true(alloc_fail_stop());
 	assert_ptr_equal(shrunk, chunk);
 	assert_int_equal(chunk->header.buffer_bytes, 1000);
-	chunk_destroy(chunk);
-}
-
-static void an_unused_chunk_shrinks_to_one_byte(void **state)
-{
-	struct chunk *chunk = chunk_in_use(1000, 0);
-
-	chunk_mark_done(chunk);
-	chunk = chunk_shrink(chunk);
-	assert_int_equal(chunk->header.buffer_bytes, 1);
-	chunk_destroy(chunk);
-}
-
-static void lists_are_spliced_joined_and_cut(void **state)
-{
-	struct chunk *c[5];
-	size_t n;
-
-	for (n = 0; n < 5; n++)
-		c[n] = chunk_create(1);
-	chunk_set_last(c[0], c[3]); /* 0 3 */
-	chunk_set_last(c[1], c[2]); /* 1 2 */
-	chunk_insert_next(c[0], c[1]); /* 0 1 2 3 */
-	chunk_insert_next(c[0], NULL);
-	assert_ptr_equal(chunk_join(c[0], c[4]), c[0]);
-	assert_ptr_equal(chunk_join(c[0], NULL), c[0]);
-	assert_ptr_equal(chunk_join(NULL, c[0]), c[0]);
-	assert_null(chunk_join(NULL, NULL));
-	for (n = 0; n < 4; n++)
-		assert_ptr_equal(c[n]->next, c[n + 1]);
-	assert_ptr_equal(chunk_last(c[0]), c[4]);
-	for (n = 0; n < 4; n++)
-		assert_ptr_equal(chunk_release_next(c[n]), c[n + 1]);
-	assert_null(chunk_release_next(c[4]));
-	for (n = 0; n < 5; n++) {
-		assert_null(c[n]->next);
-		chunk_destroy(c[n]);
-	}
+	finish(chunk);
 }
 
 static void no_memory_means_no_chunk(void **state)
@@ -330,19 +281,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(header_has_no_padding),
-		cmocka_unit_test(a_new_chunk_is_empty_and_large_enough),
+		cmocka_unit_test(a_new_chunk_is_empty),
 		cmocka_unit_test(an_initial_tail_moves_both_offsets),
+		cmocka_unit_test(a_tail_may_fill_the_chunk),
 		cmocka_unit_test(a_block_follows_the_tail),
 		cmocka_unit_test(an_overfilling_block_gets_what_remains),
 		cmocka_unit_test(an_exactly_fitting_block_fills_the_chunk),
 		cmocka_unit_test(a_done_chunk_stays_readable),
 		cmocka_unit_test(a_recycled_chunk_begins_anew_in_the_same_memory),
-		cmocka_unit_test(a_created_chunk_may_be_recycled),
 		cmocka_unit_test(illegal_transitions_are_asserted),
 		cmocka_unit_test(a_shrunk_chunk_ends_where_its_last_block_does),
 		cmocka_unit_test(a_chunk_that_cannot_be_shrunk_stays_as_it_is),
-		cmocka_unit_test(an_unused_chunk_shrinks_to_one_byte),
-		cmocka_unit_test(lists_are_spliced_joined_and_cut),
 		cmocka_unit_test(no_memory_means_no_chunk),
 	};
 

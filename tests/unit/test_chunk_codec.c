@@ -72,7 +72,7 @@ static void header_says_what_it_is(void **state)
 	wanted.stored_bytes = twin->header.stored_bytes;
 	assert_memory_equal(&twin->header, &wanted, sizeof(wanted));
 	assert_true(twin->header.stored_bytes > 5000 && twin->header.stored_bytes < 14000);
-	assert_null(twin->next);
+	assert_null(twin->owner);
 	assert_int_equal(expand_exact(*state, twin, chunk), 0);
 	chunk_destroy(chunk);
 	chunk_destroy(twin);

@@ -1,360 +1,378 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_chunk_limit.c - the manager with a limit: which chunks it lends, and which go first. */
+/* test_chunk_limit.c - one limit for the buffers of all processes. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
-#include "limit.h"
+#include "chunked.h"
 
-static void it_is_as_asked_and_has_nothing_released(void **state)
+#define KIB 1024ULL
+
+static struct chunk_store *default_store(uint64_t max_bytes)
 {
-	struct chunk_manager *manager = manager_of(1000, NULL);
-
-	assert_int_equal(manager->max_bytes, 1000);
-	assert_int_equal(manager->max_block_bytes, MAX_BLOCK_BYTES);
-	assert_null(chunk_manager_peek(manager));
-	chunk_manager_release(manager, NULL);
-	chunk_manager_give_back(manager, NULL);
-	chunk_manager_forget(manager);
-	assert_null(chunk_manager_peek(manager));
-	assert_bytes(manager, 0, 0);
-	chunk_manager_close(manager);
-	chunk_manager_close(NULL);
+	return store_with(&(struct chunk_store_config){.max_bytes = max_bytes});
 }
 
-static void chunks_of_no_bytes_are_refused(void **state)
+static struct chunk_store_stats stats_of(struct chunk_store *store)
 {
-	struct chunk_manager_limit_config config = {.max_total_bytes = 1000};
-	struct chunk_manager *manager = NULL;
-
-	assert_int_equal(chunk_manager_limit_open(&manager, &config), -EINVAL);
-	config.chunk_first_bytes = 10;
-	assert_int_equal(chunk_manager_limit_open(&manager, &config), -EINVAL);
-	assert_null(manager);
+	return chunk_store_get_stats(store);
 }
 
-static void assert_fresh(const struct chunk *chunk, enum chunk_state wanted)
+/* ---- sizes ------------------------------------------------------------------- */
+
+static void assert_chunk_max(uint64_t max_bytes, uint32_t wanted)
 {
-	assert_int_equal(chunk->header.state, wanted);
-	assert_int_equal(chunk->header.buffer_bytes, CHUNK);
-	assert_int_equal(chunk->header.range_start, 0);
-	assert_int_equal(chunk->header.block_count, 0);
-	assert_int_equal(chunk_remaining(chunk), CHUNK);
-	assert_null(chunk->next);
+	struct chunk_store *store = default_store(max_bytes);
+
+	assert_int_equal(stats_of(store).max_bytes, max_bytes);
+	assert_int_equal(stats_of(store).chunk_max_bytes, wanted);
+	chunk_store_close(store);
 }
 
-static void new_and_recycled_chunks_are_empty_and_unlinked(void **state)
+static void chunks_are_a_sixteenth_of_the_limit_between_4_and_256_KiB(void **state)
 {
-	struct tally tally;
-	struct chunk_manager *manager = manager_of(1000, &tally);
-	struct chunk *chunk;
-
-	chunk = get(manager);
-	assert_fresh(chunk, CHUNK_CREATED);
-	chunk_manager_give_back(manager, chunk);
-	chunk = get_done(manager, 1);
-	chunk_manager_give_back(manager, chunk);
-	chunk = get(manager);
-	assert_fresh(chunk, CHUNK_RECYCLED);
-	assert_int_equal(tally.count, 0); /* what is given back was not released */
-	assert_bytes(manager, CHUNK, 0);
-	chunk_manager_give_back(manager, chunk);
-	assert_bytes(manager, 0, 0);
-	chunk_manager_close(manager);
+	assert_chunk_max(1 << 30, 256 * KIB);
+	assert_chunk_max(128 << 20, 256 * KIB);
+	assert_chunk_max(4 << 20, 256 * KIB);
+	assert_chunk_max((4 << 20) - 1, 128 * KIB);
+	assert_chunk_max(1 << 20, 64 * KIB);
+	assert_chunk_max(100 * KIB, 4 * KIB);
+	assert_chunk_max(16 * KIB, 4 * KIB);
 }
 
-static void three_rollovers_destroy_the_oldest_and_reuse_memory(void **state)
+static void a_small_limit_still_holds_four_chunks(void **state)
 {
-	struct tally tally;
-	struct chunk_manager *manager = manager_of(10 * CHUNK, &tally);
-	struct chunk *first = get(manager);
-	struct chunk_manager_stats stats;
-	size_t reused = 0;
-	uint64_t n;
-
-	chunk_manager_give_back(manager, first);
-	for (n = 1; n <= 30; n++) {
-		struct chunk *chunk = get_done(manager, n);
-
-		reused += chunk == first;
-		chunk_manager_release(manager, chunk);
-		assert_int_equal(tally.count, n < 10 ? 0 : n - 9);
-		assert_int_equal(tally.last_range_start, tally.count);
-		assert_bytes(manager, 0, (n < 9 ? n : 9) * CHUNK);
-	}
-	assert_int_equal(tally.bytes, 21 * CHUNK);
-	assert_int_equal(tally.last_state, CHUNK_DONE);
-	assert_true(reused >= 2);
-	stats = chunk_manager_get_stats(manager);
-	assert_int_equal(stats.destroyed, 21);
-	assert_int_equal(stats.made, 9);
-	assert_int_equal(stats.recycled, 22);
-	chunk_manager_close(manager);
-	assert_int_equal(tally.count, 21);
+	assert_chunk_max(16 * KIB - 1, 2 * KIB);
+	assert_chunk_max(8 * KIB, 2 * KIB);
+	assert_chunk_max(1000, 128);
+	assert_chunk_max(10, 64);
+	assert_chunk_max(0, 64);
 }
 
-static void what_is_lent_counts_against_the_limit(void **state)
+static void the_more_processes_put_the_smaller_the_chunks(void **state)
 {
-	struct tally tally;
-	struct chunk_manager *manager = manager_of(4 * CHUNK, &tally);
-	struct chunk *lent = get(manager);
-
-	chunk_set_last(lent, get(manager));
-	chunk_manager_release(manager, get_done(manager, 1));
-	chunk_set_last(lent, get(manager));
-	assert_int_equal(tally.count, 1);
-	/* Nothing is left to destroy: the limit is passed rather than data refused. */
-	chunk_set_last(lent, get(manager));
-	chunk_set_last(lent, get(manager));
-	assert_bytes(manager, 5 * CHUNK, 0);
-	chunk_manager_give_back(manager, lent);
-	assert_bytes(manager, 0, 0);
-	chunk_manager_close(manager);
-}
-
-static void a_limit_below_one_chunk_keeps_only_what_is_lent(void **state)
-{
-	struct tally tally;
-	struct chunk_manager *manager = manager_of(CHUNK / 2, &tally);
-	uint64_t n;
-
-	for (n = 1; n <= 5; n++) {
-		struct chunk *chunk = get_done(manager, n);
-
-		assert_int_equal(tally.count, n - 1);
-		assert_bytes(manager, CHUNK, 0);
-		chunk_manager_release(manager, chunk);
-	}
-	assert_int_equal(chunk_manager_get_stats(manager).made, 1);
-	chunk_manager_close(manager);
-}
-
-static void at_most_two_chunks_are_kept(void **state)
-{
-	struct chunk_manager *manager = manager_of(100 * CHUNK, NULL);
-	struct chunk *chunks = NULL;
+	struct chunk_store *store = default_store(16 << 20);
+	struct room rooms[100];
 	size_t n;
 
-	for (n = 0; n < 4; n++)
-		chunks = chunk_join(get(manager), chunks);
-	chunk_manager_give_back(manager, chunks);
-	for (n = 0, chunks = NULL; n < 4; n++)
-		chunks = chunk_join(get(manager), chunks);
-	assert_int_equal(chunk_manager_get_stats(manager).made, 6);
-	assert_int_equal(chunk_manager_get_stats(manager).recycled, 2);
-	chunk_manager_give_back(manager, chunks);
-	chunk_manager_close(manager);
+	for (n = 0; n < 100; n++)
+		rooms[n] = room_under(store, (uint32_t)n);
+	assert_int_equal(stats_of(store).owners, 100);
+	assert_int_equal(stats_of(store).live, 0);
+	assert_int_equal(stats_of(store).chunk_max_bytes, 256 * KIB);
+	for (n = 0; n < 100; n++)
+		put(rooms[n].buffer, n, 5);
+	assert_int_equal(stats_of(store).live, 100);
+	assert_int_equal(stats_of(store).chunk_max_bytes, 8 * KIB);
+	for (n = 0; n < 98; n++)
+		chunked_buffer_finish(rooms[n].buffer);
+	assert_int_equal(stats_of(store).live, 2);
+	assert_int_equal(stats_of(store).chunk_max_bytes, 256 * KIB);
+	for (n = 0; n < 100; n++)
+		room_close(&rooms[n]);
+	assert_int_equal(stats_of(store).owners + stats_of(store).live, 0);
+	chunk_store_close(store);
 }
 
-/* A permutation of 0..99. */
-static size_t shuffled(size_t n)
+static void a_process_begins_with_a_64th_of_its_share_and_doubles(void **state)
 {
-	return (n * 37 + 11) % 100;
-}
+	struct chunk_store *store = default_store(16 << 20);
+	struct room room = room_under(store, 1);
+	uint64_t made = 0, bytes = 0, seed;
 
-static void a_hundred_shuffled_releases_end_up_sorted(void **state)
-{
-	struct chunk_manager *manager = manager_of(1000 * CHUNK, NULL);
-	const struct chunk *listed;
-	struct chunk *chunks[100];
-	size_t n, count;
-
-	for (n = 0; n < 100; n++) {
-		chunks[n] = get_done(manager, n + 1);
-		chunks[n]->header.done_ns = 5000 + n;
+	for (seed = 0; seed < 20000; seed++) {
+		put(room.buffer, seed, 60);
+		if (stats_of(store).made == made)
+			continue;
+		made = stats_of(store).made;
+		/* The share of one process is a 16th of the limit: 1 MiB; its chunks stop at 256 KiB. */
+		bytes += made < 5 ? 16 * KIB << (made - 1) : 256 * KIB;
+		assert_int_equal(lent(store) + released(store), bytes);
 	}
-	for (n = 0; n < 100; n++) {
-		uint64_t before = 0;
+	assert_int_equal(made, 8);
+	room_close(&room);
+	chunk_store_close(store);
+}
 
-		chunk_manager_release(manager, chunks[shuffled(n)]);
-		count = 0;
-		for (listed = chunk_manager_peek(manager); listed; listed = listed->next) {
-			assert_true(listed->header.done_ns > before);
-			before = listed->header.done_ns;
-			count++;
+static void short_lived_processes_cost_what_they_put(void **state)
+{
+	struct chunk_store *store = default_store(16 << 20);
+	static struct room rooms[3000];
+	size_t n;
+
+	for (n = 0; n < 3000; n++) {
+		rooms[n] = room_under(store, (uint32_t)n);
+		put(rooms[n].buffer, n, 99);
+		chunk_store_fulfil(store);
+		chunked_buffer_finish(rooms[n].buffer);
+	}
+	assert_int_equal(lent(store), 0);
+	assert_int_equal(released(store), 3000 * 100);
+	assert_int_equal(stats_of(store).destroyed, 0);
+	for (n = 0; n < 3000; n++) {
+		assert_int_equal(count_blocks(rooms[n].buffer), 1);
+		room_close(&rooms[n]);
+	}
+	chunk_store_close(store);
+}
+
+/* ---- the limit ------------------------------------------------------------------ */
+
+static uint64_t range_start(const struct room *room)
+{
+	return chunked_buffer_get_state(room->buffer).range_start;
+}
+
+static void fill_chunks(const struct room *room, size_t count)
+{
+	while (count--)
+		put(room->buffer, count, CHUNK - 1);
+}
+
+static void the_oldest_chunk_of_any_process_goes_first(void **state)
+{
+	struct chunk_store *store = store_of(6 * CHUNK, CHUNK);
+	struct room a = room_under(store, 1), b = room_under(store, 2);
+
+	fill_chunks(&a, 1);
+	fill_chunks(&b, 2);
+	fill_chunks(&a, 2); /* a b b a a */
+	assert_int_equal(stats_of(store).destroyed, 0);
+	fill_chunks(&b, 1);
+	assert_int_equal(range_start(&a), 1 + CHUNK);
+	assert_int_equal(range_start(&b), 1);
+	fill_chunks(&a, 2);
+	assert_int_equal(range_start(&a), 1 + CHUNK);
+	assert_int_equal(range_start(&b), 1 + 2 * CHUNK);
+	fill_chunks(&b, 1);
+	assert_int_equal(range_start(&a), 1 + 2 * CHUNK);
+	assert_int_equal(range_start(&b), 1 + 2 * CHUNK);
+	assert_int_equal(stats_of(store).destroyed, 4);
+	room_close(&a);
+	room_close(&b);
+	chunk_store_close(store);
+}
+
+/* W3, for all processes at a time. */
+static void the_limit_holds_whatever_processes_do(void **state)
+{
+	struct chunk_store *store = store_of(64 * CHUNK, CHUNK);
+	struct room rooms[10];
+	uint64_t random = 4711;
+	size_t n;
+
+	for (n = 0; n < 10; n++)
+		rooms[n] = room_under(store, (uint32_t)n);
+	for (n = 0; n < 20000; n++) {
+		struct chunk_store_stats stats;
+		struct room *room;
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		room = &rooms[(random >> 33) % 10];
+		put(room->buffer, n, 1 + (random >> 40) % 60);
+		if (n % 7 == 0)
+			chunk_store_fulfil(store);
+		if (n % 101 == 0)
+			chunked_buffer_finish(room->buffer);
+		if (n % 1009 == 0) {
+			room_close(room);
+			*room = room_under(store, 42);
 		}
-		assert_int_equal(count, n + 1);
+		stats = stats_of(store);
+		assert_true(stats.unreleased_bytes + stats.released_bytes <= 64 * CHUNK);
 	}
-	listed = chunk_manager_peek(manager);
-	for (n = 0; n < 100; n++, listed = listed->next)
-		assert_ptr_equal(listed, chunks[n]);
-	assert_null(listed);
-	chunk_manager_destroy_at_or_before(manager, UINT64_MAX);
-	assert_null(chunk_manager_peek(manager));
-	assert_bytes(manager, 0, 0);
-	chunk_manager_close(manager);
+	assert_true(stats_of(store).destroyed > 1000);
+	assert_true(stats_of(store).recycled > stats_of(store).made);
+	for (n = 0; n < 10; n++)
+		room_close(&rooms[n]);
+	assert_int_equal(lent(store), 0);
+	assert_int_equal(released(store), 0);
+	chunk_store_close(store);
 }
 
-static void equal_done_times_keep_the_order_of_arrival(void **state)
+static void a_limit_below_one_chunk_keeps_what_is_being_filled(void **state)
 {
-	struct chunk_manager *manager = manager_of(1000 * CHUNK, NULL);
-	static const uint64_t times[] = {7, 5, 5, 7, 6, 5};
-	static const uint64_t wanted[] = {2, 3, 6, 5, 1, 4};
-	const struct chunk *listed;
-	struct chunk *chunks[6];
+	struct chunk_store *store = store_of(1, CHUNK);
+	struct room a = room_under(store, 1), b = room_under(store, 2);
 	size_t n;
 
-	for (n = 0; n < 6; n++) {
-		chunks[n] = get_done(manager, n + 1);
-		chunks[n]->header.done_ns = times[n];
+	for (n = 0; n < 100; n++) {
+		put(a.buffer, n, 20);
+		assert_true(count_blocks(a.buffer) >= 1);
+		put(b.buffer, n, 20);
+		assert_true(count_blocks(b.buffer) >= 1);
+		assert_true(released(store) <= 2 * CHUNK);
 	}
-	for (n = 0; n < 6; n++)
-		chunk_manager_release(manager, chunks[n]);
-	for (n = 0, listed = chunk_manager_peek(manager); n < 6; n++, listed = listed->next)
-		assert_int_equal(listed->header.range_start, wanted[n]);
-	chunk_manager_close(manager);
+	room_close(&a);
+	room_close(&b);
+	chunk_store_close(store);
 }
 
-static void destroying_by_time_takes_that_time_along(void **state)
+static void what_others_use_counts_against_the_limit(void **state)
 {
-	struct tally tally;
-	struct chunk_manager *manager = manager_of(1000 * CHUNK, &tally);
-	uint64_t n;
+	struct chunk_store *store = store_of(10 * CHUNK, CHUNK);
+	struct room room = room_under(store, 1);
 
-	for (n = 1; n <= 5; n++) {
-		struct chunk *chunk = get_done(manager, n);
+	fill_chunks(&room, 8);
+	assert_int_equal(released(store), 8 * CHUNK);
+	chunk_store_set_extra(store, 5 * CHUNK);
+	assert_int_equal(stats_of(store).extra_bytes, 5 * CHUNK);
+	assert_int_equal(released(store), 4 * CHUNK);
+	fill_chunks(&room, 8);
+	assert_int_equal(released(store), 4 * CHUNK);
+	chunk_store_set_extra(store, 100 * CHUNK);
+	assert_int_equal(released(store), 0);
+	chunk_store_set_extra(store, 0);
+	fill_chunks(&room, 20);
+	assert_int_equal(released(store), 9 * CHUNK);
+	room_close(&room);
+	chunk_store_close(store);
+}
 
-		chunk->header.done_ns = n * 10;
-		chunk_manager_release(manager, chunk);
+/* With the heap against a search through all, and processes that come and go. */
+static void the_oldest_is_found_among_many_processes(void **state)
+{
+	struct chunk_store *store = store_of(1000 * CHUNK, CHUNK);
+	static struct room rooms[300];
+	uint64_t random = 99;
+	size_t n, i;
+
+	for (i = 0; i < 300; i++)
+		rooms[i] = room_under(store, (uint32_t)i);
+	for (n = 0; n < 3000; n++) {
+		uint64_t oldest = UINT64_MAX, gone;
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		i = (random >> 33) % 300;
+		if (n % 50 == 0) {
+			room_close(&rooms[i]);
+			rooms[i] = room_under(store, (uint32_t)i);
+		}
+		fill_chunks(&rooms[i], 1);
+		if (released(store) < 900 * CHUNK)
+			continue;
+		for (i = 0; i < 300; i++) {
+			const struct chunk *chunk = first_chunk(rooms[i].buffer);
+
+			if (chunk && chunk->header.done_ns < oldest)
+				oldest = chunk->header.done_ns;
+		}
+		gone = released(store);
+		chunk_store_set_extra(store, 1000 * CHUNK - gone);
+		assert_int_equal(released(store), gone - CHUNK);
+		chunk_store_set_extra(store, 0);
+		for (i = 0; i < 300; i++) {
+			const struct chunk *chunk = first_chunk(rooms[i].buffer);
+
+			assert_true(!chunk || chunk->header.done_ns > oldest);
+		}
 	}
-	chunk_manager_destroy_at_or_before(manager, 9);
-	assert_int_equal(tally.count, 0);
-	chunk_manager_destroy_at_or_before(manager, 30);
-	assert_int_equal(tally.count, 3);
-	assert_int_equal(chunk_manager_peek(manager)->header.range_start, 4);
-	assert_bytes(manager, 0, 2 * CHUNK);
-	chunk_manager_close(manager);
+	for (i = 0; i < 300; i++)
+		room_close(&rooms[i]);
+	chunk_store_close(store);
 }
 
-/* W3: reclaimed bytes are lent bytes. */
-static void w3_reclaiming_moves_the_bytes(void **state)
+/* Whichever process it went from; what goes with a buffer that is closed does not count. */
+static void what_was_put_after_the_newest_that_went_is_complete(void **state)
 {
-	struct tally tally;
-	struct chunk_manager *manager = manager_of(1000 * CHUNK, &tally);
-	struct chunk *mine, *chunk;
-	uint64_t n;
+	struct chunk_store *store = store_of(100 * CHUNK, CHUNK);
+	struct room a = room_under(store, 1), b = room_under(store, 2);
+	uint64_t a_done, b_done;
 
-	for (n = 1; n <= 3; n++)
-		chunk_manager_release(manager, get_done(manager, n));
-	mine = chunk_manager_reclaim(manager);
-	assert_bytes(manager, 3 * CHUNK, 0);
-	for (n = 1, chunk = mine; n <= 3; n++, chunk = chunk->next)
-		assert_int_equal(chunk->header.range_start, n);
-	assert_null(chunk);
-	assert_null(chunk_manager_reclaim(manager));
-	/* The list begins anew. */
-	chunk_manager_release(manager, get_done(manager, 7));
-	assert_int_equal(chunk_manager_peek(manager)->header.range_start, 7);
-	assert_null(chunk_manager_peek(manager)->next);
-	chunk_manager_give_back(manager, mine);
-	assert_bytes(manager, 0, CHUNK);
-	assert_int_equal(tally.count, 0);
-	chunk_manager_close(manager);
+	fill_chunks(&a, 2);
+	fill_chunks(&b, 2);
+	a_done = next_chunk(first_chunk(a.buffer))->header.done_ns;
+	b_done = first_chunk(b.buffer)->header.done_ns;
+	assert_int_equal(chunk_store_complete_since_ns(store), 0);
+	chunk_store_set_extra(store, 97 * CHUNK); /* room for less than three */
+	assert_int_equal(released(store), 2 * CHUNK);
+	assert_int_equal(chunk_store_complete_since_ns(store), a_done);
+	chunk_store_set_extra(store, 0);
+	assert_int_equal(chunk_store_complete_since_ns(store), a_done);
+	chunk_store_set_extra(store, 98 * CHUNK);
+	assert_int_equal(chunk_store_complete_since_ns(store), b_done);
+	room_close(&b);
+	assert_int_equal(chunk_store_complete_since_ns(store), b_done);
+	room_close(&a);
+	chunk_store_close(store);
 }
 
-static void taken_chunks_are_no_longer_counted(void **state)
+/* ---- requests ------------------------------------------------------------------- */
+
+static void fulfil_serves_all_that_wait(void **state)
 {
-	struct tally tally;
-	struct chunk_manager *manager = manager_of(1000 * CHUNK, &tally);
-	struct chunk *taken;
+	struct chunk_store *store = store_of(1000 * CHUNK, CHUNK);
+	struct room rooms[5];
+	size_t n, allocations;
 
-	chunk_manager_release(manager, get_done(manager, 1));
-	chunk_manager_release(manager, get_done(manager, 101));
-	taken = chunk_manager_take_released(manager);
-	assert_bytes(manager, 0, 0);
-	assert_null(chunk_manager_peek(manager));
-	assert_null(chunk_manager_take_released(manager));
-	assert_int_equal(taken->header.range_start, 1);
-	assert_int_equal(taken->next->header.range_start, 101);
-	assert_null(taken->next->next);
-	assert_int_equal(tally.count, 0);
-	chunk_manager_close(manager);
-	chunk_destroy_list(taken);
-}
-
-static void forgotten_chunks_are_no_longer_counted(void **state)
-{
-	struct chunk_manager *manager = manager_of(1000 * CHUNK, NULL);
-	struct chunk *lent = get(manager);
-
-	chunk_set_last(lent, get(manager));
-	chunk_manager_release(manager, get_done(manager, 201));
-	chunk_manager_forget(manager);
-	assert_bytes(manager, 0, CHUNK);
-	chunk_manager_close(manager);
-	chunk_destroy_list(lent);
-}
-
-static void a_shrunk_chunk_counts_what_it_is(void **state)
-{
-	struct chunk_manager *manager = manager_of(1000 * CHUNK, NULL);
-	struct chunk *chunk = get(manager);
-	uint64_t index;
-
-	chunk_reserve_initial_tail(chunk, 0);
-	chunk->header.range_start = 1;
-	chunk_reserve_block(chunk, 30, &index);
-	chunk_mark_done(chunk);
-	chunk = chunk_manager_shrink(manager, chunk);
-	assert_bytes(manager, 30, 0);
-	chunk_manager_release(manager, chunk);
-	assert_bytes(manager, 0, 30);
-	/* It is too small to be used again. */
-	chunk_manager_destroy_at_or_before(manager, UINT64_MAX);
-	chunk = get(manager);
-	assert_int_equal(chunk_manager_get_stats(manager).made, 2);
-	chunk_manager_give_back(manager, chunk);
-	chunk_manager_close(manager);
-}
-
-static int open_get_and_close(void *context)
-{
-	struct chunk_manager *manager = NULL;
-	struct chunk *chunk = NULL;
-	const struct chunk_manager_limit_config config = {.max_total_bytes = 1000,
-							  .chunk_max_bytes = CHUNK};
-	int err = chunk_manager_limit_open(&manager, &config);
-
-	if (err) {
-		assert_null(manager);
-		return err;
+	for (n = 0; n < 5; n++) {
+		rooms[n] = room_under(store, (uint32_t)n);
+		put(rooms[n].buffer, n, 99);
 	}
-	err = chunk_manager_get(manager, 1, &chunk);
-	if (err) {
-		assert_null(chunk);
-		assert_bytes(manager, 0, 0);
-		assert_int_equal(chunk_manager_get_stats(manager).made, 0);
+	assert_int_equal(stats_of(store).made, 5);
+	room_close(&rooms[3]); /* waits no longer */
+	chunked_buffer_finish(rooms[1].buffer);
+	chunk_store_fulfil(store);
+	assert_int_equal(lent(store), 6 * CHUNK);
+	allocations = alloc_count();
+	chunk_store_fulfil(store);
+	put(rooms[0].buffer, n, 99);
+	put(rooms[2].buffer, n, 99);
+	put(rooms[4].buffer, n, 99);
+	assert_int_equal(alloc_count(), allocations);
+	for (n = 0; n < 5; n++) {
+		if (n != 3)
+			room_close(&rooms[n]);
 	}
-	chunk_manager_give_back(manager, chunk);
-	chunk_manager_close(manager);
+	chunk_store_close(store);
+}
+
+/* ---- no memory ------------------------------------------------------------------ */
+
+static int put_in_three(void *context)
+{
+	struct chunk_store *store = NULL;
+	struct chunked_buffer *buffers[3] = {NULL};
+	const struct chunk_store_config config = {
+		.max_bytes = 50 * CHUNK, .chunk_first_bytes = CHUNK, .chunk_max_bytes = CHUNK};
+	int err = chunk_store_open(&store, &config);
+	size_t n;
+
+	for (n = 0; n < 3 && !err; n++)
+		err = chunked_buffer_open(&buffers[n], store, (uint32_t)n);
+	for (n = 0; n < 200 && !err; n++)
+		err = put_seeded(buffers[n % 3], n, 20);
+	for (n = 0; n < 3; n++)
+		chunked_buffer_close(buffers[n]);
+	chunk_store_close(store);
 	return err;
 }
 
 static void each_failing_allocation_is_reported(void **state)
 {
-	assert_int_equal(alloc_fail_each(open_get_and_close, NULL), 3);
+	/* Store, three buffers of 11 chunks each. */
+	assert_int_equal(alloc_fail_each(put_in_three, NULL), 37);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_as_asked_and_has_nothing_released),
-		cmocka_unit_test(chunks_of_no_bytes_are_refused),
-		cmocka_unit_test(new_and_recycled_chunks_are_empty_and_unlinked),
-		cmocka_unit_test(three_rollovers_destroy_the_oldest_and_reuse_memory),
-		cmocka_unit_test(what_is_lent_counts_against_the_limit),
-		cmocka_unit_test(a_limit_below_one_chunk_keeps_only_what_is_lent),
-		cmocka_unit_test(at_most_two_chunks_are_kept),
-		cmocka_unit_test(a_hundred_shuffled_releases_end_up_sorted),
-		cmocka_unit_test(equal_done_times_keep_the_order_of_arrival),
-		cmocka_unit_test(destroying_by_time_takes_that_time_along),
-		cmocka_unit_test(w3_reclaiming_moves_the_bytes),
-		cmocka_unit_test(taken_chunks_are_no_longer_counted),
-		cmocka_unit_test(forgotten_chunks_are_no_longer_counted),
-		cmocka_unit_test(a_shrunk_chunk_counts_what_it_is),
+		cmocka_unit_test(chunks_are_a_sixteenth_of_the_limit_between_4_and_256_KiB),
+		cmocka_unit_test(a_small_limit_still_holds_four_chunks),
+		cmocka_unit_test(the_more_processes_put_the_smaller_the_chunks),
+		cmocka_unit_test(a_process_begins_with_a_64th_of_its_share_and_doubles),
+		cmocka_unit_test(short_lived_processes_cost_what_they_put),
+		cmocka_unit_test(the_oldest_chunk_of_any_process_goes_first),
+		cmocka_unit_test(the_limit_holds_whatever_processes_do),
+		cmocka_unit_test(a_limit_below_one_chunk_keeps_what_is_being_filled),
+		cmocka_unit_test(what_others_use_counts_against_the_limit),
+		cmocka_unit_test(the_oldest_is_found_among_many_processes),
+		cmocka_unit_test(what_was_put_after_the_newest_that_went_is_complete),
+		cmocka_unit_test(fulfil_serves_all_that_wait),
 		cmocka_unit_test(each_failing_allocation_is_reported),
 	};
 

@@ -10,66 +10,38 @@
 
 #include "chunked.h"
 
-static void write_never(void *context, struct block_room *room)
-{
-	*(bool *)context = true;
-}
+/* ---- life -------------------------------------------------------------------- */
 
-/* ---- sessions ---------------------------------------------------------------- */
-
-static void out_of_session_nothing_happens(void **state)
+static void a_new_buffer_is_empty_and_costs_nothing(void **state)
 {
-	const struct chunked_buffer_state untouched = {.range_start = 1, .range_end = 1};
-	struct chunked_buffer *buffer;
+	struct room room = room_of(10 * CHUNK, CHUNK);
 	struct block_view block;
-	uint64_t index = 77;
-	bool ran = false;
 
-	assert_int_equal(chunked_buffer_open(&buffer, 42), 0);
-	assert_int_equal(chunked_buffer_reserve_and_put(buffer, 5, write_never, &ran, &index),
-			 -ENOTCONN);
-	assert_false(ran);
-	assert_int_equal(index, 77);
-	assert_state(buffer, untouched);
-	assert_int_equal(count_blocks(buffer), 0);
-	assert_int_equal(read_at(buffer, 0, &block), -ENOENT);
-	assert_null(chunked_buffer_take_chunks(buffer));
-	assert_false(chunked_buffer_is_current(buffer, 1));
-	chunked_buffer_clear(buffer);
-	assert_state(buffer, untouched);
-	chunked_buffer_close(buffer);
+	assert_state(room.buffer, (struct chunked_buffer_state){1, 1, 0, 0, 0, 0});
+	assert_int_equal(lent(room.store), 0);
+	assert_true(chunked_buffer_starts_chunk(room.buffer));
+	assert_int_equal(count_blocks(room.buffer), 0);
+	assert_int_equal(read_at(room.buffer, 0, &block), -ENOENT);
+	room_close(&room);
 	chunked_buffer_close(NULL);
 }
 
-static void joining_a_session_changes_nothing_and_costs_nothing(void **state)
+static void closing_gives_all_back(void **state)
 {
-	struct room room = room_of(10 * CHUNK, CHUNK);
-
-	assert_state(room.buffer, (struct chunked_buffer_state){1, 1, 0, 0, 0, 0});
-	assert_int_equal(chunk_manager_get_stats(room.manager).unreleased_bytes, 0);
-	assert_true(chunked_buffer_starts_chunk(room.buffer));
-	room_close(&room);
-}
-
-static void leaving_a_session_gives_all_back_and_indexes_go_on(void **state)
-{
-	struct room room = room_of(10 * CHUNK, CHUNK);
-	struct chunk_manager_stats stats;
-	uint64_t end;
+	struct chunk_store *store = store_of(10 * CHUNK, CHUNK);
+	struct room room = room_under(store, 42), other = room_under(store, 43);
 	size_t n;
 
-	for (n = 0; n < 20; n++)
+	put(other.buffer, 1, CHUNK - 1);
+	for (n = 0; n < 8; n++)
 		put(room.buffer, n, 20);
-	end = chunked_buffer_get_state(room.buffer).range_end;
-	chunked_buffer_set_manager(room.buffer, NULL);
-	assert_state(room.buffer, (struct chunked_buffer_state){end, end, 0, 0, 0, 0});
-	assert_int_equal(count_blocks(room.buffer), 0);
-	assert_int_equal(put_seeded(room.buffer, 0, 5, NULL), -ENOTCONN);
-	stats = chunk_manager_get_stats(room.manager);
-	assert_int_equal(stats.unreleased_bytes + stats.released_bytes, 0);
-	chunked_buffer_set_manager(room.buffer, room.manager);
-	assert_int_equal(put(room.buffer, 1, 5), end);
+	chunk_store_fulfil(store);
 	room_close(&room);
+	assert_bytes(store, 0, CHUNK);
+	assert_int_equal(count_blocks(other.buffer), 1);
+	room_close(&other);
+	assert_bytes(store, 0, 0);
+	chunk_store_close(store);
 }
 
 /* ---- putting and reading ----------------------------------------------------- */
@@ -84,7 +56,6 @@ static void the_first_put_has_index_one(void **state)
 	assert_int_equal(count_blocks(room.buffer), 1);
 	assert_int_equal(read_at(room.buffer, 1, &block), 0);
 	assert_int_equal(block.index, 1);
-	assert_int_equal(block.next_index, 0);
 	assert_block(&block, 3, 10);
 	assert_int_equal(read_at(room.buffer, 0, &block), 0);
 	assert_int_equal(block.index, 1);
@@ -101,45 +72,11 @@ static void reading_at_an_index_finds_the_first_block_not_before_it(void **state
 
 	assert_int_equal(second, 12);
 	assert_int_equal(read_at(room.buffer, first, &block), 0);
-	assert_int_equal(block.next_index, second);
 	assert_int_equal(read_at(room.buffer, first + 1, &block), 0);
 	assert_int_equal(block.index, second);
-	assert_int_equal(block.next_index, 0);
 	assert_block(&block, 2, 20);
 	assert_int_equal(read_at(room.buffer, second + 1, &block), -ENOENT);
 	assert_int_equal(read_at(room.buffer, UINT64_MAX, &block), -ENOENT);
-	room_close(&room);
-}
-
-static void only_written_positions_of_the_current_chunk_are_current(void **state)
-{
-	struct room room = room_of(10 * CHUNK, CHUNK);
-	uint64_t end;
-
-	put(room.buffer, 1, 10);
-	end = chunked_buffer_get_state(room.buffer).range_end;
-	assert_false(chunked_buffer_is_current(room.buffer, 0));
-	assert_true(chunked_buffer_is_current(room.buffer, 1));
-	assert_true(chunked_buffer_is_current(room.buffer, end - 1));
-	assert_false(chunked_buffer_is_current(room.buffer, end));
-	room_close(&room);
-}
-
-static int stop_at_second(void *context, const struct block_view *block)
-{
-	return ++*(size_t *)context == 2 ? -7 : 0;
-}
-
-static void a_visitor_can_end_the_walk(void **state)
-{
-	struct room room = room_of(10 * CHUNK, CHUNK);
-	size_t count = 0;
-
-	put(room.buffer, 1, 10);
-	put(room.buffer, 2, 10);
-	put(room.buffer, 3, 10);
-	assert_int_equal(chunked_buffer_each(room.buffer, stop_at_second, &count), -7);
-	assert_int_equal(count, 2);
 	room_close(&room);
 }
 
@@ -148,8 +85,8 @@ static void an_exact_fit_releases_the_chunk(void **state)
 	struct room room = room_of(10 * CHUNK, CHUNK);
 
 	put(room.buffer, 1, CHUNK - 1);
-	assert_int_equal(chunk_manager_get_stats(room.manager).released_bytes, CHUNK);
-	assert_int_equal(chunk_manager_get_stats(room.manager).unreleased_bytes, 0);
+	assert_int_equal(released(room.store), CHUNK);
+	assert_int_equal(lent(room.store), 0);
 	assert_true(chunked_buffer_starts_chunk(room.buffer));
 	assert_int_equal(put(room.buffer, 2, 5), 1 + CHUNK);
 	assert_int_equal(count_blocks(room.buffer), 2);
@@ -177,26 +114,18 @@ static void chunks_carry_the_process_and_where_they_begin(void **state)
 
 	for (n = 0; n < 10; n++)
 		put(room.buffer, n, 49);
-	chunk = chunk_manager_peek(room.manager);
+	chunk = first_chunk(room.buffer);
 	assert_int_equal(chunk->header.process_id, 42);
 	assert_int_equal(chunk->header.range_start, 1);
 	assert_int_equal(chunk->header.block_count, 3);
 	assert_int_equal(chunk->header.offset_first_block, 0);
-	assert_int_equal(chunk->next->header.range_start, 1 + CHUNK);
-	assert_int_equal(chunk->next->header.offset_first_block, 150 - CHUNK);
-	assert_int_equal(chunk->next->header.block_count, 3);
+	assert_int_equal(next_chunk(chunk)->header.range_start, 1 + CHUNK);
+	assert_int_equal(next_chunk(chunk)->header.offset_first_block, 150 - CHUNK);
+	assert_int_equal(next_chunk(chunk)->header.block_count, 3);
 	room_close(&room);
 }
 
 /* ---- straddling -------------------------------------------------------------- */
-
-static void destroy_oldest(struct chunk_manager *manager)
-{
-	struct chunk *oldest = (struct chunk *)chunk_manager_peek(manager);
-
-	oldest->header.done_ns = 1;
-	chunk_manager_destroy_at_or_before(manager, 1);
-}
 
 static void straddle_once(size_t chunk_bytes, size_t payload, size_t room_left)
 {
@@ -205,16 +134,21 @@ static void straddle_once(size_t chunk_bytes, size_t payload, size_t room_left)
 	uint64_t index = put(room.buffer, 500, payload);
 	uint64_t next = put(room.buffer, 501, 3);
 	struct block_view block;
+	struct chunk_walk walk;
 
 	assert_int_equal(index, 1 + chunk_bytes - room_left);
 	assert_int_equal(next, index + leb128_size(payload) + payload);
 	assert_int_equal(count_blocks(room.buffer), count + 2);
-	assert_int_equal(read_at(room.buffer, index, &block), 0);
+	chunked_buffer_walk(room.buffer, &walk);
+	assert_int_equal(chunk_walk_seek(&walk, index, &block), 0);
 	assert_int_equal(block.index, index);
-	assert_int_equal(block.next_index, next);
 	assert_block(&block, 500, payload);
+	assert_int_equal(chunk_walk_next(&walk, &block), 0);
+	assert_int_equal(block.index, next);
+	assert_int_equal(chunk_walk_next(&walk, &block), -ENOENT);
+	chunk_walk_end(&walk);
 	/* Without the chunk of its head, the tail is skipped. */
-	destroy_oldest(room.manager);
+	destroy_oldest(room.store);
 	assert_int_equal(count_blocks(room.buffer), 1);
 	assert_int_equal(read_at(room.buffer, index, &block), 0);
 	assert_int_equal(block.index, next);
@@ -274,7 +208,7 @@ static struct room room_to_damage(struct chunk **first)
 	put(room.buffer, 1, 99);
 	put(room.buffer, 2, 99);
 	put(room.buffer, 3, 99);
-	*first = (struct chunk *)chunk_manager_peek(room.manager);
+	*first = first_chunk(room.buffer);
 	assert_int_equal(count_blocks(room.buffer), 3);
 	return room;
 }
@@ -307,9 +241,9 @@ static void a_gap_between_chunks_costs_the_blocks_that_cross_it(void **state)
 	struct room room = room_to_damage(&first);
 
 	/* There are two gaps now: before it and after it. */
-	first->next->header.range_start++;
+	next_chunk(first)->header.range_start++;
 	assert_damage(room.buffer, 1 << 1, 2);
-	first->next->header.range_start -= 2;
+	next_chunk(first)->header.range_start -= 2;
 	assert_damage(room.buffer, 1 << 1, 2);
 	room_close(&room);
 }
@@ -374,8 +308,8 @@ static void damage_costs_the_rest_of_its_chunk(void **state)
 
 	for (seed = 0; seed < 100; seed++)
 		put(room.buffer, seed, 5);
-	second = chunk_manager_peek(room.manager)->next;
-	first = chunk_manager_peek(room.manager)->header.block_count;
+	second = next_chunk(first_chunk(room.buffer));
+	first = first_chunk(room.buffer)->header.block_count;
 	blocks = second->header.block_count;
 	assert_true(blocks > 10);
 	for (n = 0; n < blocks; n++) {
@@ -401,13 +335,10 @@ static void damage_costs_the_rest_of_its_chunk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(out_of_session_nothing_happens),
-		cmocka_unit_test(joining_a_session_changes_nothing_and_costs_nothing),
-		cmocka_unit_test(leaving_a_session_gives_all_back_and_indexes_go_on),
+		cmocka_unit_test(a_new_buffer_is_empty_and_costs_nothing),
+		cmocka_unit_test(closing_gives_all_back),
 		cmocka_unit_test(the_first_put_has_index_one),
 		cmocka_unit_test(reading_at_an_index_finds_the_first_block_not_before_it),
-		cmocka_unit_test(only_written_positions_of_the_current_chunk_are_current),
-		cmocka_unit_test(a_visitor_can_end_the_walk),
 		cmocka_unit_test(an_exact_fit_releases_the_chunk),
 		cmocka_unit_test(a_block_starts_a_chunk_when_none_began_there),
 		cmocka_unit_test(chunks_carry_the_process_and_where_they_begin),

@@ -18,16 +18,15 @@ struct survivors {
 	size_t count;
 };
 
-static int check_survivor(void *context, const struct block_view *block)
+static void check_survivor(void *context, const struct block_view *block)
 {
 	struct survivors *survivors = context;
 
 	if (survivors->count++)
 		assert_int_equal(block->index, survivors->next_index);
 	assert_block(block, survivors->next_seed, 1 + survivors->next_seed % 30);
+	survivors->next_index = block->index + block_size(1 + survivors->next_seed % 30);
 	survivors->next_seed++;
-	survivors->next_index = block->next_index;
-	return 0;
 }
 
 static void twice_the_capacity_keeps_the_newest_blocks(void **state)
@@ -49,11 +48,10 @@ static void twice_the_capacity_keeps_the_newest_blocks(void **state)
 	assert_true(after.cleared > 0);
 	assert_int_equal(after.failed, 0);
 	assert_int_equal(after.pushed, seed);
-	assert_false(chunked_buffer_is_current(room.buffer, 1));
 	survivors.next_seed = after.cleared;
-	assert_int_equal(chunked_buffer_each(room.buffer, check_survivor, &survivors), 0);
+	assert_int_equal(each_block(room.buffer, check_survivor, &survivors), 0);
 	assert_int_equal(survivors.next_seed, seed);
-	assert_int_equal(survivors.next_index, 0);
+	assert_int_equal(survivors.next_index, after.range_end);
 	assert_int_equal(survivors.count, after.pushed - after.cleared);
 	assert_true(survivors.count < seed);
 	assert_int_equal(read_at(room.buffer, 1, &block), 0);
@@ -62,7 +60,8 @@ static void twice_the_capacity_keeps_the_newest_blocks(void **state)
 	room_close(&room);
 }
 
-static void walking_by_next_index_visits_all(void **state)
+/* As the streaming of a recording does it: each time from behind what was read last. */
+static void reading_on_from_behind_each_block_visits_all(void **state)
 {
 	struct room room = room_of(10 * CHUNK, CHUNK);
 	struct block_view block;
@@ -71,23 +70,23 @@ static void walking_by_next_index_visits_all(void **state)
 
 	for (seed = 0; seed < 200; seed++)
 		put(room.buffer, seed, 1 + seed % 50);
-	do {
-		assert_int_equal(read_at(room.buffer, at, &block), 0);
+	while (!read_at(room.buffer, at, &block)) {
 		if (at)
 			assert_int_equal(block.index, at);
-		at = block.next_index;
+		at = block.index + block_size(view_size(&block));
 		count++;
-	} while (at);
+	}
 	assert_int_equal(count, count_blocks(room.buffer));
+	assert_int_equal(at, chunked_buffer_get_state(room.buffer).range_end);
 	room_close(&room);
 }
 
 static void one_limit_holds_for_all_buffers(void **state)
 {
-	struct memory_controller *controller = controller_of(8 * CHUNK, CHUNK);
-	struct room busy = room_under(controller, 42), idle = room_under(controller, 43);
+	struct chunk_store *store = store_of(8 * CHUNK, CHUNK);
+	struct room busy = room_under(store, 42), idle = room_under(store, 43);
 	struct chunked_buffer_state now;
-	struct memory_stats stats;
+	struct chunk_store_stats stats;
 	size_t n;
 
 	for (n = 0; n < 6; n++)
@@ -96,7 +95,7 @@ static void one_limit_holds_for_all_buffers(void **state)
 	/* What the idle one wrote is the oldest and goes, but for its current chunk. */
 	for (n = 0; n < 50; n++) {
 		put(busy.buffer, n, 99);
-		stats = memory_controller_get_stats(controller);
+		stats = chunk_store_get_stats(store);
 		assert_true(stats.released_bytes + stats.unreleased_bytes <= 8 * CHUNK);
 	}
 	now = chunked_buffer_get_state(idle.buffer);
@@ -108,7 +107,7 @@ static void one_limit_holds_for_all_buffers(void **state)
 	assert_int_equal(count_blocks(idle.buffer), 1);
 	room_close(&idle);
 	room_close(&busy);
-	memory_controller_close(controller);
+	chunk_store_close(store);
 }
 
 static void a_limit_below_one_chunk_keeps_the_current_one(void **state)
@@ -121,64 +120,6 @@ static void a_limit_below_one_chunk_keeps_the_current_one(void **state)
 		assert_true(count_blocks(room.buffer) <= 9);
 	}
 	assert_true(count_blocks(room.buffer) >= 1);
-	room_close(&room);
-}
-
-/* ---- emptying ---------------------------------------------------------------- */
-
-static void clear_forgets_the_blocks_and_frees_nothing(void **state)
-{
-	struct room room = room_of(100 * CHUNK, CHUNK);
-	struct chunk_manager_stats before, after;
-	size_t n, allocations;
-
-	for (n = 0; n < 20; n++)
-		put(room.buffer, n, 49); /* 1000 bytes: 8 chunks */
-	before = chunk_manager_get_stats(room.manager);
-	chunked_buffer_clear(room.buffer);
-	after = chunk_manager_get_stats(room.manager);
-	assert_state(room.buffer,
-		     (struct chunked_buffer_state){1 + 8 * CHUNK, 1 + 8 * CHUNK, 0, 0, 0, 0});
-	assert_int_equal(count_blocks(room.buffer), 0);
-	assert_false(chunked_buffer_is_current(room.buffer, 1 + 8 * CHUNK));
-	assert_int_equal(after.released_bytes, 0);
-	assert_int_equal(after.unreleased_bytes, before.released_bytes + before.unreleased_bytes);
-	allocations = alloc_count();
-	assert_int_equal(put(room.buffer, 1, 49), 1 + 8 * CHUNK);
-	for (n = 1; n < 20; n++)
-		put(room.buffer, n, 49);
-	assert_int_equal(alloc_count(), allocations);
-	assert_int_equal(count_blocks(room.buffer), 20);
-	room_close(&room);
-}
-
-static void taken_chunks_can_be_read_on_their_own(void **state)
-{
-	struct room room = room_of(100 * CHUNK, CHUNK);
-	struct chunk *chunks, *second;
-	struct chunk_manager_stats stats;
-
-	put(room.buffer, 1, 99);
-	put(room.buffer, 2, 49);
-	chunks = chunked_buffer_take_chunks(room.buffer);
-	second = chunk_release_next(chunks);
-	assert_null(second->next);
-	assert_int_equal(chunks->header.range_start, 1);
-	assert_int_equal(chunks->header.offset_first_block, 0);
-	assert_int_equal(chunks->header.offset_past_last_block, CHUNK);
-	assert_int_equal(second->header.range_start, 1 + CHUNK);
-	assert_int_equal(second->header.offset_first_block, 22);
-	assert_int_equal(second->header.offset_past_last_block, 22);
-	assert_int_equal(second->header.state, CHUNK_DONE);
-	assert_int_equal(chunks->bytes[1], pattern(1, 0));
-	assert_int_equal(second->bytes[21], pattern(2, 48));
-	assert_state(room.buffer,
-		     (struct chunked_buffer_state){1 + 2 * CHUNK, 1 + 2 * CHUNK, 2, 0, 0, 0});
-	assert_int_equal(count_blocks(room.buffer), 0);
-	stats = chunk_manager_get_stats(room.manager);
-	assert_int_equal(stats.unreleased_bytes + stats.released_bytes, 0);
-	chunk_destroy(second);
-	chunk_destroy(chunks);
 	room_close(&room);
 }
 
@@ -200,7 +141,7 @@ static void w5_the_oversize_rule_ignores_the_fill_level(void **state)
 
 		fill_up_to(room.buffer, CHUNK, room_left);
 		before = chunked_buffer_get_state(room.buffer);
-		assert_int_equal(put_seeded(room.buffer, 1, MAX_BLOCK_BYTES - 2, NULL), -E2BIG);
+		assert_int_equal(put_seeded(room.buffer, 1, MAX_BLOCK_BYTES - 2), -E2BIG);
 		after = chunked_buffer_get_state(room.buffer);
 		assert_int_equal(after.failed, 1);
 		assert_int_equal(after.failed_bytes, MAX_BLOCK_BYTES + 1);
@@ -224,7 +165,7 @@ static struct room room_with_a_hole(void)
 	for (n = 0; n < 11; n++)
 		put(room.buffer, n, 9);
 	alloc_fail_at(1);
-	assert_int_equal(put_seeded(room.buffer, 99, 29, NULL), -ENOMEM);
+	assert_int_equal(put_seeded(room.buffer, 99, 29), -ENOMEM);
 	assert_true(alloc_fail_stop());
 	return room;
 }
@@ -235,10 +176,10 @@ static void without_a_next_chunk_the_current_one_is_given_up(void **state)
 	struct room room = room_with_a_hole();
 
 	assert_state(room.buffer, (struct chunked_buffer_state){1, 111, 11, 0, 30, 1});
-	assert_int_equal(chunk_manager_get_stats(room.manager).released_bytes, CHUNK);
+	assert_int_equal(released(room.store), CHUNK);
 	/* A smaller one would have fitted; it is refused all the same while there is no memory. */
 	alloc_fail_at(1);
-	assert_int_equal(put_seeded(room.buffer, 99, 1, NULL), -ENOMEM);
+	assert_int_equal(put_seeded(room.buffer, 99, 1), -ENOMEM);
 	assert_true(alloc_fail_stop());
 	assert_state(room.buffer, (struct chunked_buffer_state){1, 111, 11, 0, 32, 2});
 	assert_int_equal(count_blocks(room.buffer), 11);
@@ -252,8 +193,10 @@ static void w1_range_end_counts_the_hole(void **state)
 
 	assert_int_equal(put(room.buffer, 11, 9), 1 + CHUNK);
 	assert_state(room.buffer, (struct chunked_buffer_state){1, 1 + CHUNK + 10, 12, 0, 30, 1});
-	chunked_buffer_set_manager(room.buffer, NULL);
-	chunked_buffer_set_manager(room.buffer, room.manager);
+	/* And when all blocks went with their chunks, positions go on. */
+	chunked_buffer_finish(room.buffer);
+	destroy_oldest(room.store);
+	destroy_oldest(room.store);
 	assert_int_equal(put(room.buffer, 12, 9), 1 + CHUNK + 10);
 	room_close(&room);
 }
@@ -271,7 +214,7 @@ static void w4_reading_goes_on_after_a_hole(void **state)
 	assert_int_equal(block.index, 1 + CHUNK);
 	assert_block(&block, 11, 9);
 	assert_int_equal(read_at(room.buffer, 101, &block), 0);
-	assert_int_equal(block.next_index, 1 + CHUNK);
+	assert_block(&block, 10, 9);
 	room_close(&room);
 }
 
@@ -279,74 +222,37 @@ static void a_hole_at_the_end_does_not_put_start_behind_end(void **state)
 {
 	struct room room = room_with_a_hole();
 
-	chunk_manager_destroy_at_or_before(room.manager, UINT64_MAX);
+	destroy_oldest(room.store);
 	assert_state(room.buffer,
 		     (struct chunked_buffer_state){1 + CHUNK, 1 + CHUNK, 11, 11, 30, 1});
 	assert_int_equal(count_blocks(room.buffer), 0);
 	room_close(&room);
 }
 
-/* W2: theirs looks for the place in a loop that does not end then. */
-static void w2_being_told_of_a_chunk_that_is_behind_already_ends(void **state)
-{
-	struct room room = room_of(10 * CHUNK, CHUNK);
-	const struct chunk_witness *witness = &room.manager->witness;
-	const struct chunk *old;
-
-	put(room.buffer, 1, CHUNK - 1);
-	put(room.buffer, 2, CHUNK - 1);
-	put(room.buffer, 3, CHUNK - 1);
-	old = chunk_manager_peek(room.manager);
-	witness->on_destroy(witness->context, old->next);
-	assert_int_equal(chunked_buffer_get_state(room.buffer).range_start, 1 + 2 * CHUNK);
-	witness->on_destroy(witness->context, old);
-	assert_int_equal(chunked_buffer_get_state(room.buffer).range_start, 1 + 2 * CHUNK);
-	room_close(&room);
-}
-
-/* W3: theirs takes the chunks back without saying so. */
-static void w3_clear_keeps_the_managers_count_right(void **state)
-{
-	struct room room = room_of(6 * CHUNK, CHUNK);
-	struct chunk_manager_stats stats;
-	size_t n, round;
-
-	for (round = 0; round < 10; round++) {
-		for (n = 0; n < 30; n++) {
-			put(room.buffer, n, 49);
-			stats = chunk_manager_get_stats(room.manager);
-			assert_true(stats.unreleased_bytes + stats.released_bytes <= 6 * CHUNK);
-		}
-		chunked_buffer_clear(room.buffer);
-	}
-	room_close(&room);
-	/* (Closing the manager asserts that nothing is lent.) */
-}
-
 static int put_many(void *context)
 {
-	struct chunk_manager *manager = NULL;
+	const struct chunk_store_config config = {
+		.max_bytes = 100 * CHUNK, .chunk_first_bytes = CHUNK, .chunk_max_bytes = CHUNK};
+	struct chunk_store *store = NULL;
 	struct chunked_buffer *buffer = NULL;
 	size_t n;
-	int err = open_manager(&manager, 100 * CHUNK, CHUNK);
+	int err = chunk_store_open(&store, &config);
 
 	if (!err)
-		err = chunked_buffer_open(&buffer, 42);
-	if (!err)
-		chunked_buffer_set_manager(buffer, manager);
+		err = chunked_buffer_open(&buffer, store, 42);
 	for (n = 0; n < 50 && !err; n++)
-		err = put_seeded(buffer, n, 20, NULL);
+		err = put_seeded(buffer, n, 20);
 	if (buffer)
 		assert_int_equal(count_blocks(buffer), chunked_buffer_get_state(buffer).pushed);
 	chunked_buffer_close(buffer);
-	chunk_manager_close(manager);
+	chunk_store_close(store);
 	return err;
 }
 
 static void each_failing_allocation_is_reported(void **state)
 {
-	/* Manager, its domain, buffer, and 9 chunks for 1050 bytes. */
-	assert_int_equal(alloc_fail_each(put_many, NULL), 12);
+	/* Store, buffer, and 9 chunks for 1050 bytes. */
+	assert_int_equal(alloc_fail_each(put_many, NULL), 11);
 }
 
 /* ---- random work against a naive model --------------------------------------- */
@@ -358,7 +264,7 @@ struct model_block {
 	size_t payload;
 };
 
-/* All that was ever put since the last clear; the buffer must show a suffix of it. */
+/* All that was ever put; the buffer must show a suffix of it. */
 struct model {
 	struct model_block blocks[MODEL_MAX];
 	size_t count;
@@ -372,16 +278,14 @@ static uint32_t next_random(uint32_t *random)
 	return *random >> 8;
 }
 
-static int compare_block(void *context, const struct block_view *block)
+static void compare_block(void *context, const struct block_view *block)
 {
 	struct model *model = context;
 	const struct model_block *wanted = &model->blocks[model->at++];
 
 	assert_true(model->at <= model->count);
 	assert_int_equal(block->index, wanted->index);
-	assert_int_equal(block->next_index, model->at < model->count ? wanted[1].index : 0);
 	assert_block(block, wanted->seed, wanted->payload);
-	return 0;
 }
 
 static void model_compare(struct model *model, const struct chunked_buffer *buffer)
@@ -396,7 +300,7 @@ static void model_compare(struct model *model, const struct chunked_buffer *buff
 		assert_true(model->blocks[model->at].index >= now.range_start);
 	if (model->at > 0)
 		assert_true(model->blocks[model->at - 1].index < now.range_start);
-	assert_int_equal(chunked_buffer_each(buffer, compare_block, model), 0);
+	assert_int_equal(each_block(buffer, compare_block, model), 0);
 	assert_int_equal(model->at, model->count);
 }
 
@@ -427,7 +331,7 @@ static void model_put(struct model *model, struct chunked_buffer *buffer, uint32
 	if (next_random(random) % 500 == 0)
 		block.payload = MAX_BLOCK_BYTES;
 	alloc_fail_at(fail ? 1 : 0);
-	err = put_seeded(buffer, block.seed, block.payload, &block.index);
+	err = put_seeded(buffer, block.seed, block.payload);
 	fail = alloc_fail_stop();
 	if (block.payload + leb128_size(block.payload) > MAX_BLOCK_BYTES)
 		assert_int_equal(err, -E2BIG);
@@ -437,6 +341,7 @@ static void model_put(struct model *model, struct chunked_buffer *buffer, uint32
 		model->failed++;
 		return;
 	}
+	block.index = last_index(buffer, block.payload);
 	if (model->count)
 		assert_true(block.index > model->blocks[model->count - 1].index);
 	model->blocks[model->count++] = block;
@@ -447,11 +352,7 @@ static void model_step(struct model *model, struct chunked_buffer *buffer, uint3
 {
 	uint32_t what = next_random(random) % 1000;
 
-	if (what < 3) {
-		chunked_buffer_clear(buffer);
-		model->count = 0;
-		model->failed = 0;
-	} else if (what < 10) {
+	if (what < 10) {
 		chunked_buffer_finish(buffer);
 	} else if (what < 50) {
 		model_compare(model, buffer);
@@ -467,45 +368,41 @@ static void model_step(struct model *model, struct chunked_buffer *buffer, uint3
 static void random_work_agrees_with_a_naive_model(void **state)
 {
 	static struct model models[3];
-	struct memory_controller *controller = controller_of(12 * CHUNK, CHUNK);
+	struct chunk_store *store = store_of(12 * CHUNK, CHUNK);
 	struct room rooms[3];
 	uint32_t random = 20240607;
 	size_t n;
 
 	memset(models, 0, sizeof(models));
 	for (n = 0; n < 3; n++)
-		rooms[n] = room_under(controller, (uint32_t)n);
+		rooms[n] = room_under(store, (uint32_t)n);
 	for (n = 0; n < 20000; n++) {
 		size_t which = next_random(&random) % 3;
 
 		model_step(&models[which], rooms[which].buffer, &random);
 		if (n % 50 == 0)
-			memory_controller_fulfil(controller);
+			chunk_store_fulfil(store);
 	}
 	for (n = 0; n < 3; n++) {
 		model_compare(&models[n], rooms[n].buffer);
 		assert_true(chunked_buffer_get_state(rooms[n].buffer).range_end > 20 * CHUNK);
 		room_close(&rooms[n]);
 	}
-	memory_controller_close(controller);
+	chunk_store_close(store);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(twice_the_capacity_keeps_the_newest_blocks),
-		cmocka_unit_test(walking_by_next_index_visits_all),
+		cmocka_unit_test(reading_on_from_behind_each_block_visits_all),
 		cmocka_unit_test(one_limit_holds_for_all_buffers),
 		cmocka_unit_test(a_limit_below_one_chunk_keeps_the_current_one),
-		cmocka_unit_test(clear_forgets_the_blocks_and_frees_nothing),
-		cmocka_unit_test(taken_chunks_can_be_read_on_their_own),
 		cmocka_unit_test(w5_the_oversize_rule_ignores_the_fill_level),
 		cmocka_unit_test(without_a_next_chunk_the_current_one_is_given_up),
 		cmocka_unit_test(w1_range_end_counts_the_hole),
 		cmocka_unit_test(w4_reading_goes_on_after_a_hole),
 		cmocka_unit_test(a_hole_at_the_end_does_not_put_start_behind_end),
-		cmocka_unit_test(w2_being_told_of_a_chunk_that_is_behind_already_ends),
-		cmocka_unit_test(w3_clear_keeps_the_managers_count_right),
 		cmocka_unit_test(each_failing_allocation_is_reported),
 		cmocka_unit_test(random_work_agrees_with_a_naive_model),
 	};

@@ -39,32 +39,29 @@ struct source {
 	int policies; /* in which it takes and gives, or-ed; SCHED_OTHER is 0 */
 };
 
-static const struct chunk *take(void *context, void **token)
+static struct chunk *take(void *context)
 {
 	struct source *source = context;
-	const struct chunk *chunk = NULL;
+	struct chunk *chunk = NULL;
 
 	pthread_mutex_lock(&source->lock);
 	while (source->taken == source->added && !source->stop)
 		pthread_cond_wait(&source->changed, &source->lock);
-	if (source->taken < source->added) {
-		chunk = source->chunks[source->taken];
-		*token = &source->twins[source->taken++];
-	}
+	if (source->taken < source->added)
+		chunk = source->chunks[source->taken++];
 	pthread_sigmask(SIG_SETMASK, NULL, &source->mask);
 	source->policies |= sched_getscheduler(0);
 	pthread_mutex_unlock(&source->lock);
 	return chunk;
 }
 
-static void give(void *context, void *token, struct chunk *replacement)
+static void give(void *context, struct chunk *chunk, struct chunk *twin)
 {
 	struct source *source = context;
 
 	pthread_mutex_lock(&source->lock);
-	assert_ptr_equal(token, &source->twins[source->given]);
-	*(struct chunk **)token = replacement;
-	source->given++;
+	assert_ptr_equal(chunk, source->chunks[source->given]);
+	source->twins[source->given++] = twin;
 	source->policies |= sched_getscheduler(0);
 	pthread_cond_broadcast(&source->changed);
 	pthread_mutex_unlock(&source->lock);

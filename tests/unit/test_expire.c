@@ -99,8 +99,8 @@ static void test_process_with_samples(void **state)
 	forget(100, 11);
 	assert_int_equal(processes_count(world.processes), 1);
 	assert_int_equal(expired()->samples, 2);
-	assert_int_equal(memory_controller_get_stats(world.memory).released_bytes, 0);
-	assert_int_equal(memory_controller_get_stats(world.memory).unreleased_bytes, 0);
+	assert_int_equal(profile_memory_get_stats(world.memory).chunks.released_bytes, 0);
+	assert_int_equal(profile_memory_get_stats(world.memory).chunks.unreleased_bytes, 0);
 }
 
 /* However little of it a profile shows: what is told of the last seconds may still be under way. */

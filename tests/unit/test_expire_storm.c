@@ -64,19 +64,19 @@ static int open_machine(uint32_t pids, uint64_t buffer_bytes)
 	if (err)
 		return err;
 	records_close(world.records);
-	memory_controller_close(world.memory);
+	profile_memory_close(world.memory);
 	world.records = NULL;
 	world.memory = NULL;
-	err = memory_controller_open(&world.memory,
-				     &(struct memory_controller_config){.max_bytes = buffer_bytes,
-									.chunk_first_bytes = 512,
-									.chunk_max_bytes = 1024});
+	err = profile_memory_open(&world.memory,
+				  &(struct profile_memory_config){.max_bytes = buffer_bytes,
+								  .cache_bytes = 1 << 16,
+								  .chunk_first_bytes = 512,
+								  .chunk_max_bytes = 1024});
 	if (!err)
 		err = records_open(&world.records,
 				   &(struct records_config){.processes = world.processes,
 							    .objects = world.objects,
 							    .memory = world.memory,
-							    .cache = world.cache,
 							    .period_ns = 1000000,
 							    .all = true});
 	memset(&machine, 0, sizeof(machine));

@@ -18,9 +18,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "buffer/entry_cache.h"
-#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
+#include "buffer/profile_memory.h"
 #include "geckobpf_abi.h"
 #include "base/output.h"
 #include "format/profile.h"

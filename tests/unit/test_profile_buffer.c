@@ -12,9 +12,8 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "buffer/memory_controller.h"
-#include "buffer/entry_cache.h"
 #include "buffer/profile_buffer.h"
+#include "buffer/profile_memory.h"
 
 #define CHUNK 512
 #define DEPTH 24
@@ -155,79 +154,75 @@ static int put_random(struct profile_buffer *buffer, struct put_log *log, uint32
 }
 
 static struct put_log logs[3];
-static struct entry_cache *cache;
+static size_t cache_bytes;
 
-static int open_cache(void **state)
+static int use_cache(void **state)
 {
-	return entry_cache_open(&cache, 1 << 18);
-}
-
-/* It keeps next to nothing of what it is told. */
-static int open_tiny_cache(void **state)
-{
-	return entry_cache_open(&cache, 256);
-}
-
-static int close_cache(void **state)
-{
-	entry_cache_close(cache);
-	cache = NULL;
+	cache_bytes = 1 << 18;
 	return 0;
 }
 
-static int open_memory(struct memory_controller **memory, uint64_t max_bytes)
+/* It keeps next to nothing of what it is told. */
+static int use_tiny_cache(void **state)
 {
-	const struct memory_controller_config config = {
+	cache_bytes = 256;
+	return 0;
+}
+
+static int open_memory(struct profile_memory **memory, uint64_t max_bytes)
+{
+	const struct profile_memory_config config = {
 		.max_bytes = max_bytes,
+		.cache_bytes = cache_bytes,
 		.chunk_first_bytes = CHUNK,
 		.chunk_max_bytes = CHUNK,
 	};
 
-	return memory_controller_open(memory, &config);
+	return profile_memory_open(memory, &config);
 }
 
-static int open_buffer(struct profile_buffer **buffer, struct memory_controller *manager,
+static int open_buffer(struct profile_buffer **buffer, struct profile_memory *memory,
 		       uint32_t process_id)
 {
-	const struct profile_buffer_config config = {manager, cache, process_id, 1000000};
+	const struct profile_buffer_config config = {memory, process_id, 1000000};
 
 	return profile_buffer_open(buffer, &config);
 }
 
-static void open_with_limit(uint64_t max_bytes, struct memory_controller **manager,
+static void open_with_limit(uint64_t max_bytes, struct profile_memory **memory,
 			    struct profile_buffer **buffer)
 {
 	memset(logs, 0, sizeof(logs));
-	assert_int_equal(open_memory(manager, max_bytes), 0);
-	assert_int_equal(open_buffer(buffer, *manager, 42), 0);
+	assert_int_equal(open_memory(memory, max_bytes), 0);
+	assert_int_equal(open_buffer(buffer, *memory, 42), 0);
 }
 
 static void a_new_buffer_is_empty_and_holds_no_chunk(void **state)
 {
-	struct memory_controller *manager;
+	struct profile_memory *memory;
 	struct profile_buffer *buffer;
 	struct profile_buffer_state now;
 
-	open_with_limit(100 * CHUNK, &manager, &buffer);
+	open_with_limit(100 * CHUNK, &memory, &buffer);
 	assert_int_equal(assert_readable(buffer, &logs[0]), 0);
 	now = profile_buffer_get_state(buffer);
 	assert_int_equal(now.range_start, 1);
 	assert_int_equal(now.range_end, 1);
 	assert_int_equal(now.failed, 0);
-	assert_int_equal(memory_controller_get_stats(manager).made, 0);
+	assert_int_equal(profile_memory_get_stats(memory).chunks.made, 0);
 	profile_buffer_close(buffer);
 	profile_buffer_close(NULL);
-	memory_controller_close(manager);
+	profile_memory_close(memory);
 }
 
 static void samples_come_back_in_order(void **state)
 {
-	struct memory_controller *manager;
+	struct profile_memory *memory;
 	struct profile_buffer *buffer;
 	uint32_t random = 1;
 	size_t n;
 
-	open_with_limit(10000 * CHUNK, &manager, &buffer);
+	open_with_limit(10000 * CHUNK, &memory, &buffer);
 	for (n = 0; n < 2000; n++) {
 		assert_int_equal(put_random(buffer, &logs[0], &random), 0);
 		if (n % 100 == 0)
@@ -236,20 +231,20 @@ static void samples_come_back_in_order(void **state)
 	assert_int_equal(profile_buffer_get_state(buffer).cleared, 0);
 	/* Once in each chunk, and at no other place. */
 	assert_int_equal(assert_readable(buffer, &logs[0]),
-			 memory_controller_get_stats(manager).made);
+			 profile_memory_get_stats(memory).chunks.made);
 	profile_buffer_close(buffer);
-	memory_controller_close(manager);
+	profile_memory_close(memory);
 }
 
 static void every_state_of_being_overwritten_is_readable(void **state)
 {
-	struct memory_controller *manager;
+	struct profile_memory *memory;
 	struct profile_buffer *buffer;
 	struct profile_buffer_state now;
 	uint32_t random = 2;
 	size_t n;
 
-	open_with_limit(6 * CHUNK, &manager, &buffer);
+	open_with_limit(6 * CHUNK, &memory, &buffer);
 	for (n = 0; n < 3000; n++) {
 		assert_int_equal(put_random(buffer, &logs[0], &random), 0);
 		assert_readable(buffer, &logs[0]);
@@ -259,25 +254,25 @@ static void every_state_of_being_overwritten_is_readable(void **state)
 	assert_true(now.range_end - now.range_start <= 6 * CHUNK);
 	assert_int_equal(now.failed, 0);
 	profile_buffer_close(buffer);
-	memory_controller_close(manager);
+	profile_memory_close(memory);
 }
 
 static void processes_share_one_limit_and_all_stay_readable(void **state)
 {
-	struct memory_controller *manager;
-	struct memory_stats stats;
+	struct profile_memory *memory;
+	struct chunk_store_stats stats;
 	struct profile_buffer *buffers[3];
 	uint32_t random = 3;
 	size_t n, i;
 
-	open_with_limit(12 * CHUNK, &manager, &buffers[0]);
+	open_with_limit(12 * CHUNK, &memory, &buffers[0]);
 	for (i = 1; i < 3; i++)
-		assert_int_equal(open_buffer(&buffers[i], manager, 42 + (uint32_t)i), 0);
+		assert_int_equal(open_buffer(&buffers[i], memory, 42 + (uint32_t)i), 0);
 	/* The last process falls silent half-way; the others then take all the room. */
 	for (n = 0; n < 6000; n++) {
 		i = next_random(&random) % (n < 3000 ? 3 : 2);
 		assert_int_equal(put_random(buffers[i], &logs[i], &random), 0);
-		stats = memory_controller_get_stats(manager);
+		stats = profile_memory_get_stats(memory).chunks;
 		assert_true(stats.released_bytes + stats.unreleased_bytes <= 12 * CHUNK);
 		assert_readable(buffers[n % 3], &logs[n % 3]);
 	}
@@ -291,12 +286,12 @@ static void processes_share_one_limit_and_all_stay_readable(void **state)
 	assert_readable(buffers[0], &logs[0]);
 	profile_buffer_close(buffers[0]);
 	profile_buffer_close(buffers[2]);
-	memory_controller_close(manager);
+	profile_memory_close(memory);
 }
 
 static void a_sample_of_too_many_frames_is_refused_and_counted(void **state)
 {
-	struct memory_controller *manager;
+	struct profile_memory *memory;
 	struct profile_buffer *buffer;
 	struct profile_buffer_state now;
 	struct frame frames[SAMPLE_MAX_FRAMES + 1] = {0};
@@ -305,7 +300,7 @@ static void a_sample_of_too_many_frames_is_refused_and_counted(void **state)
 	uint32_t random = 4;
 	size_t n;
 
-	open_with_limit(100 * CHUNK, &manager, &buffer);
+	open_with_limit(100 * CHUNK, &memory, &buffer);
 	for (n = 0; n < 300; n++) {
 		assert_int_equal(put_random(buffer, &logs[0], &random), 0);
 		if (n % 10 == 9)
@@ -316,7 +311,7 @@ static void a_sample_of_too_many_frames_is_refused_and_counted(void **state)
 	assert_int_equal(now.pushed, 300);
 	assert_readable(buffer, &logs[0]);
 	profile_buffer_close(buffer);
-	memory_controller_close(manager);
+	profile_memory_close(memory);
 }
 
 static int restart_count(void *context)
@@ -342,14 +337,14 @@ static int is_leaf_last(void *context, const struct sample_view *sample)
 static void an_entry_larger_than_a_chunk_is_kept(void **state)
 {
 	const struct profile_visitor visitor = {restart_count, add_node, is_leaf_last};
-	struct memory_controller *manager;
+	struct profile_memory *memory;
 	struct profile_buffer *buffer;
 	struct frame frames[SAMPLE_MAX_FRAMES];
 	struct sample_entry large = {
 		.weight = 1, .frames = frames, .frame_count = SAMPLE_MAX_FRAMES};
 	size_t n, nodes = 0;
 
-	open_with_limit(100 * CHUNK, &manager, &buffer);
+	open_with_limit(100 * CHUNK, &memory, &buffer);
 	for (n = 0; n < SAMPLE_MAX_FRAMES; n++)
 		frames[n] = (struct frame){.value = 0x1000 + n * 0x123457};
 	assert_int_equal(profile_buffer_put_sample(buffer, &large), 0);
@@ -357,18 +352,18 @@ static void an_entry_larger_than_a_chunk_is_kept(void **state)
 	assert_int_equal(profile_buffer_read(buffer, &visitor, &nodes), 0);
 	assert_int_equal(nodes, SAMPLE_MAX_FRAMES);
 	profile_buffer_close(buffer);
-	memory_controller_close(manager);
+	profile_memory_close(memory);
 }
 
 static void a_sample_lost_for_want_of_memory_harms_no_other(void **state)
 {
-	struct memory_controller *manager;
+	struct profile_memory *memory;
 	struct profile_buffer *buffer;
 	struct profile_buffer_state now;
 	uint32_t random = 5;
 	size_t failed = 0, n;
 
-	open_with_limit(10000 * CHUNK, &manager, &buffer);
+	open_with_limit(10000 * CHUNK, &memory, &buffer);
 	for (n = 0; n < 4000; n++) {
 		bool hit;
 		int err;
@@ -387,7 +382,7 @@ static void a_sample_lost_for_want_of_memory_harms_no_other(void **state)
 	assert_int_equal(now.pushed, 4000 - failed);
 	assert_readable(buffer, &logs[0]);
 	profile_buffer_close(buffer);
-	memory_controller_close(manager);
+	profile_memory_close(memory);
 }
 
 static int stop_at_once(void *context, const struct sample_view *sample)
@@ -408,41 +403,38 @@ static int ignore_node(void *context, uint32_t node, uint32_t prefix, const stru
 static void a_visitor_can_end_the_reading(void **state)
 {
 	const struct profile_visitor visitor = {ignore_restart, ignore_node, stop_at_once};
-	struct memory_controller *manager;
+	struct profile_memory *memory;
 	struct profile_buffer *buffer;
 	uint32_t random = 6;
 	int samples = 0, n;
 
-	open_with_limit(100 * CHUNK, &manager, &buffer);
+	open_with_limit(100 * CHUNK, &memory, &buffer);
 	for (n = 0; n < 10; n++)
 		assert_int_equal(put_random(buffer, &logs[0], &random), 0);
 	assert_int_equal(profile_buffer_read(buffer, &visitor, &samples), -77);
 	assert_int_equal(samples, 3);
 	profile_buffer_close(buffer);
-	memory_controller_close(manager);
+	profile_memory_close(memory);
 }
 
 static int put_and_read(void *context)
 {
 	const struct profile_visitor visitor = {ignore_restart, ignore_node, stop_at_once};
-	struct memory_controller *manager = NULL;
+	struct profile_memory *memory = NULL;
 	struct profile_buffer *buffer = NULL;
 	uint32_t random = 7, n;
 	int samples = 100, err;
 
 	memset(logs, 0, sizeof(logs));
-	err = open_memory(&manager, 100 * CHUNK);
+	err = open_memory(&memory, 100 * CHUNK);
 	if (!err)
-		err = open_cache(NULL);
-	if (!err)
-		err = open_buffer(&buffer, manager, 42);
+		err = open_buffer(&buffer, memory, 42);
 	for (n = 0; n < 200 && !err; n++)
 		err = put_random(buffer, &logs[0], &random);
 	if (!err)
 		err = profile_buffer_read(buffer, &visitor, &samples);
 	profile_buffer_close(buffer);
-	memory_controller_close(manager);
-	close_cache(NULL);
+	profile_memory_close(memory);
 	return err;
 }
 
@@ -451,10 +443,10 @@ static void each_failing_allocation_is_reported(void **state)
 	assert_true(alloc_fail_each(put_and_read, NULL) > 10);
 }
 
-#define CACHE_TEST(f) cmocka_unit_test_setup_teardown(f, open_cache, close_cache)
+#define CACHE_TEST(f) cmocka_unit_test_setup(f, use_cache)
 #define TINY_CACHE_TEST(f)                                                                         \
 	{                                                                                          \
-		"tiny_cache_" #f, f, open_tiny_cache, close_cache, NULL                            \
+		"tiny_cache_" #f, f, use_tiny_cache, NULL, NULL                                    \
 	}
 
 int main(void)

@@ -18,9 +18,8 @@
 #include "base/fd.h"
 #include "buffer/chunk_codec.h"
 #include "buffer/chunked_buffer.h"
-#include "buffer/entry_cache.h"
-#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
+#include "buffer/profile_memory.h"
 #include "geckobpf_abi.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -36,8 +35,7 @@
 #define MAX_CHUNKS 64
 
 struct scene {
-	struct memory_controller *memory;
-	struct entry_cache *cache;
+	struct profile_memory *memory;
 	struct profile_buffer *buffer;
 	struct chunk *chunks
 		[MAX_CHUNKS]; /* all but the newest, oldest first, as they are in the buffer */
@@ -72,8 +70,9 @@ static int put_sample(struct profile_buffer *buffer, uint64_t number)
 
 static void open_scene(struct scene *scene, const struct chunk_expander *expander)
 {
-	const struct memory_controller_config config = {
+	const struct profile_memory_config config = {
 		.max_bytes = 1 << 20,
+		.cache_bytes = 1 << 16,
 		.chunk_first_bytes = CHUNK,
 		.chunk_max_bytes = CHUNK,
 		.expander = expander,
@@ -82,10 +81,8 @@ static void open_scene(struct scene *scene, const struct chunk_expander *expande
 	uint64_t number;
 
 	memset(scene, 0, sizeof(*scene));
-	assert_int_equal(memory_controller_open(&scene->memory, &config), 0);
-	assert_int_equal(entry_cache_open(&scene->cache, 1 << 16), 0);
+	assert_int_equal(profile_memory_open(&scene->memory, &config), 0);
 	buffer.memory = scene->memory;
-	buffer.cache = scene->cache;
 	assert_int_equal(profile_buffer_open(&scene->buffer, &buffer), 0);
 	for (number = 0; number < SAMPLES; number++)
 		assert_int_equal(put_sample(scene->buffer, number), 0);
@@ -94,8 +91,7 @@ static void open_scene(struct scene *scene, const struct chunk_expander *expande
 static void close_scene(struct scene *scene)
 {
 	profile_buffer_close(scene->buffer);
-	entry_cache_close(scene->cache);
-	memory_controller_close(scene->memory);
+	profile_memory_close(scene->memory);
 }
 
 /* Newest first comes what is to be compressed. */
@@ -124,14 +120,14 @@ static void finish_chunks(struct scene *scene)
 /* Does as the compressor does, with `compress`; NULL: nothing becomes smaller. */
 static void take_chunks(struct scene *scene, struct chunk *(*compress)(const struct chunk *done))
 {
-	const struct chunk *chunk;
-	void *token;
+	struct chunk_store *store = profile_memory_store(scene->memory);
+	struct chunk *chunk;
 
-	while ((chunk = memory_controller_borrow(scene->memory, &token)) != NULL) {
+	while ((chunk = chunk_store_borrow(store)) != NULL) {
 		struct chunk *twin = compress ? compress(chunk) : NULL;
 
-		note_chunk(scene, twin ? twin : (struct chunk *)chunk);
-		memory_controller_return(scene->memory, token, twin);
+		note_chunk(scene, twin ? twin : chunk);
+		chunk_store_return(store, chunk, twin);
 	}
 	finish_chunks(scene);
 }
@@ -326,8 +322,7 @@ static void what_follows_a_gap_waits_for_a_restart(void **state)
 	take_chunks(&from, NULL);
 	profile_buffer_close(to.buffer);
 	assert_int_equal(
-		profile_buffer_open(&to.buffer,
-				    &(struct profile_buffer_config){to.memory, to.cache, 42, MS}),
+		profile_buffer_open(&to.buffer, &(struct profile_buffer_config){to.memory, 42, MS}),
 		0);
 	/* So that chunks do not begin where they did. */
 	assert_int_equal(

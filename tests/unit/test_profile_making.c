@@ -16,9 +16,8 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "base/stages.h"
-#include "buffer/entry_cache.h"
-#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
+#include "buffer/profile_memory.h"
 #include "base/output.h"
 #include "format/profile.h"
 #include "target/process.h"
@@ -31,8 +30,7 @@
 
 static uint64_t fake_now, fake_first;
 static struct processes *processes;
-static struct memory_controller *memory;
-static struct entry_cache *cache;
+static struct profile_memory *memory;
 static struct profile_buffer *buffers[2];
 
 /* Every look is 100 ms after the one before. */
@@ -45,7 +43,7 @@ static uint64_t fake_clock(void)
 static struct profile_buffer *fill(uint32_t tgid, unsigned int samples)
 {
 	const struct gb_task task = {.tgid = tgid, .tid = tgid};
-	const struct profile_buffer_config config = {memory, cache, tgid, 0};
+	const struct profile_buffer_config config = {memory, tgid, 0};
 	struct sample_entry entry = {.weight = 1};
 	struct thread *thread;
 
@@ -60,11 +58,10 @@ static struct profile_buffer *fill(uint32_t tgid, unsigned int samples)
 
 static int setup(void **state)
 {
-	const struct memory_controller_config config = {.max_bytes = 1 << 20};
+	const struct profile_memory_config config = {.max_bytes = 1 << 20, .cache_bytes = 1 << 16};
 
 	assert_int_equal(processes_open(&processes), 0);
-	assert_int_equal(memory_controller_open(&memory, &config), 0);
-	assert_int_equal(entry_cache_open(&cache, 1 << 16), 0);
+	assert_int_equal(profile_memory_open(&memory, &config), 0);
 	buffers[0] = fill(5, MANY);
 	buffers[1] = fill(6, FEW);
 	return 0;
@@ -75,8 +72,7 @@ static int teardown(void **state)
 	profile_buffer_close(buffers[0]);
 	profile_buffer_close(buffers[1]);
 	processes_close(processes);
-	memory_controller_close(memory);
-	entry_cache_close(cache);
+	profile_memory_close(memory);
 	unlink(PATH);
 	return 0;
 }

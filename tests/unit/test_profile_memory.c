@@ -29,10 +29,8 @@ static int open_memory(struct profile_memory **memory, struct profile_buffer **b
 
 	if (err)
 		return err;
-	return profile_buffer_open(buffer, &(struct profile_buffer_config){
-						   .memory = profile_memory_controller(*memory),
-						   .cache = profile_memory_cache(*memory),
-						   .period_ns = 1000000});
+	return profile_buffer_open(
+		buffer, &(struct profile_buffer_config){.memory = *memory, .period_ns = 1000000});
 }
 
 /* The leaf's address tells the sample's number. */
@@ -99,7 +97,7 @@ static void fill(struct profile_memory *memory, struct profile_buffer *buffer, b
 
 	for (number = 0; number < SAMPLES; number++)
 		assert_int_equal(put_sample(buffer, number), 0);
-	while (compresses && !profile_memory_compression(memory).chunks)
+	while (compresses && !profile_memory_get_stats(memory).compression.chunks)
 		sched_yield();
 }
 
@@ -118,10 +116,9 @@ static void what_was_compressed_is_read_as_it_was_put(void **state)
 	assert_int_equal(open_memory(&memory, &buffer, true), 0);
 	fill(memory, buffer, true);
 	profile_memory_pause(memory);
-	counts = profile_memory_compression(memory);
+	counts = profile_memory_get_stats(memory).compression;
 	assert_true(counts.bytes_out < counts.bytes_in);
-	assert_int_equal(memory_controller_get_stats(profile_memory_controller(memory)).compressed,
-			 counts.chunks);
+	assert_int_equal(profile_memory_get_stats(memory).chunks.compressed, counts.chunks);
 	assert_int_equal(read_all(buffer), 0);
 	profile_memory_resume(memory);
 	close_memory(memory, buffer);
@@ -135,9 +132,8 @@ static void without_a_compressor_nothing_is_compressed(void **state)
 	assert_int_equal(open_memory(&memory, &buffer, false), 0);
 	fill(memory, buffer, false);
 	profile_memory_pause(memory);
-	assert_int_equal(profile_memory_compression(memory).chunks, 0);
-	assert_int_equal(memory_controller_get_stats(profile_memory_controller(memory)).compressed,
-			 0);
+	assert_int_equal(profile_memory_get_stats(memory).compression.chunks, 0);
+	assert_int_equal(profile_memory_get_stats(memory).chunks.compressed, 0);
 	assert_int_equal(read_all(buffer), 0);
 	profile_memory_resume(memory);
 	close_memory(memory, buffer);
@@ -148,9 +144,7 @@ static void a_forked_child_reads_what_there_is(void **state)
 {
 	struct profile_memory *memory;
 	struct profile_buffer *buffer;
-	struct memory_controller *controller;
 	pid_t child;
-	void *token;
 	int status;
 
 	assert_int_equal(open_memory(&memory, &buffer, true), 0);
@@ -160,8 +154,7 @@ static void a_forked_child_reads_what_there_is(void **state)
 	if (child == 0) {
 		alarm(20);
 		/* Nobody compresses here, so nothing is given out. */
-		controller = profile_memory_controller(memory);
-		_exit(memory_controller_borrow(controller, &token) ? 3 : read_all(buffer));
+		_exit(chunk_store_borrow(profile_memory_store(memory)) ? 3 : read_all(buffer));
 	}
 	assert_true(child > 0);
 	assert_int_equal(waitpid(child, &status, 0), child);

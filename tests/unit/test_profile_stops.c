@@ -16,9 +16,8 @@
 
 #include <cmocka.h>
 
-#include "buffer/entry_cache.h"
-#include "buffer/memory_controller.h"
 #include "buffer/profile_buffer.h"
+#include "buffer/profile_memory.h"
 #include "base/output.h"
 #include "format/profile.h"
 #include "target/process.h"
@@ -34,8 +33,7 @@
 
 static char directory[] = "/tmp/test_profile_stops.XXXXXX", path[64];
 static struct processes *processes;
-static struct memory_controller *memory;
-static struct entry_cache *cache;
+static struct profile_memory *memory;
 
 /* Chunks that were expanded: how far the reading is. */
 static size_t expanded;
@@ -51,7 +49,7 @@ static const struct chunk_expander counting_expander = {expand, NULL};
 static void add_process(uint32_t tgid)
 {
 	const struct gb_task task = {.tgid = tgid, .tid = tgid, .start_ns = tgid};
-	const struct profile_buffer_config config = {memory, cache, tgid, MS};
+	const struct profile_buffer_config config = {memory, tgid, MS};
 	struct frame frames[2] = {{.value = 0x1000}};
 	struct sample_entry sample = {.weight = 1, .frames = frames, .frame_count = 2};
 	struct thread *thread;
@@ -68,24 +66,23 @@ static void add_process(uint32_t tgid)
 
 static int setup(void **state)
 {
-	const struct memory_controller_config config = {.max_bytes = 64 << 20,
-							.chunk_first_bytes = 2048,
-							.chunk_max_bytes = 2048,
-							.expander = &counting_expander};
-	const struct chunk *chunk;
+	const struct profile_memory_config config = {.max_bytes = 64 << 20,
+						     .cache_bytes = 1 << 16,
+						     .chunk_first_bytes = 2048,
+						     .chunk_max_bytes = 2048,
+						     .expander = &counting_expander};
+	struct chunk *chunk;
 	uint32_t tgid;
-	void *token;
 
 	if (!mkdtemp(directory))
 		return -1;
 	snprintf(path, sizeof(path), "%s/p.json", directory);
 	assert_int_equal(processes_open(&processes), 0);
-	assert_int_equal(memory_controller_open(&memory, &config), 0);
-	assert_int_equal(entry_cache_open(&cache, 1 << 16), 0);
+	assert_int_equal(profile_memory_open(&memory, &config), 0);
 	for (tgid = 1; tgid <= PROCESSES; tgid++)
 		add_process(tgid);
-	while ((chunk = memory_controller_borrow(memory, &token)) != NULL)
-		memory_controller_return(memory, token, fake_compress(chunk));
+	while ((chunk = chunk_store_borrow(profile_memory_store(memory))) != NULL)
+		chunk_store_return(profile_memory_store(memory), chunk, fake_compress(chunk));
 	return 0;
 }
 
@@ -96,8 +93,7 @@ static int teardown(void **state)
 	for (i = 0; i < processes_count(processes); i++)
 		profile_buffer_close(processes_at(processes, i)->buffer);
 	processes_close(processes);
-	entry_cache_close(cache);
-	memory_controller_close(memory);
+	profile_memory_close(memory);
 	return rmdir(directory); /* which is empty */
 }
 

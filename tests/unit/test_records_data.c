@@ -529,7 +529,7 @@ static void tell_story(void)
 /* Whether a buffer of a process that ended could not be cut down to what is in it: nothing is lost then but room. */
 static bool is_room_wasted(void)
 {
-	return memory_controller_get_stats(world.memory).released_bytes >= 4096;
+	return profile_memory_get_stats(world.memory).chunks.released_bytes >= 4096;
 }
 
 static int live_in_want(void *context)

@@ -100,8 +100,7 @@ static int teardown(void **state)
 static void put_samples(uint64_t start_ns)
 {
 	const struct profile_buffer_config config = {
-		.memory = profile_memory_controller(memory),
-		.cache = profile_memory_cache(memory),
+		.memory = memory,
 		.process_id = 42,
 	};
 	const struct frame frame = {.value = 0x1000};

@@ -276,8 +276,7 @@ void archive_read_processes(struct archive *archive, struct unpacker *in)
 int archive_need_buffer(struct archive *archive, struct process *process)
 {
 	const struct profile_buffer_config config = {
-		.memory = profile_memory_controller(archive->memory),
-		.cache = profile_memory_cache(archive->memory),
+		.memory = archive->memory,
 		.process_id = process->tgid,
 		.period_ns = archive->facts.interval_ns,
 	};

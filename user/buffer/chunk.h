@@ -9,17 +9,16 @@
  *
  * A block may begin in one chunk and end in the next. It counts in the chunk in which it begins.
  *
- *   created ──┐
- *             ├── reserve_initial_tail ──> in use ── reserve_block ──> full (no room left)
- *   recycled ─┘                               └───── mark_done ────> done <────┘
- *      └───────────────────────── mark_recycled ──────────────────────┘
+ *   empty ── chunk_begin ──> in use ── chunk_mark_done ──> done
+ *     ^                        │                            │
+ *     └──── chunk_recycle ─────┴────────────────────────────┘
  *
- * Any other transition is a programmer's error and asserted. Byte positions ("indexes") count from
- * 1 over the life of a buffer; the bytes of a chunk are [range_start, range_start + buffer_bytes).
+ * Any other transition is a programmer's error and asserted. Byte positions count from 1 over the
+ * life of a buffer; the bytes of a chunk are [range_start, range_start + buffer_bytes).
  *
  * A compressed chunk has the header of the done chunk that it stands for, so its positions and
  * counts are the same, but other bytes: stored_bytes of them. Memory is counted in stored_bytes.
- * A chunk is one thread's at a time, no locks.
+ * A chunk is one thread's at a time, no locks. Its links are the store's (chunk_store.h).
  */
 #ifndef GECKOBPF_BUFFER_CHUNK_H
 #define GECKOBPF_BUFFER_CHUNK_H
@@ -27,13 +26,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 enum chunk_state {
-	CHUNK_CREATED,
+	CHUNK_EMPTY,
 	CHUNK_IN_USE,
-	CHUNK_FULL,
 	CHUNK_DONE,
-	CHUNK_RECYCLED,
 };
 
 #define CHUNK_COMPRESSED 1U /* flags: the bytes are not the blocks themselves */
@@ -42,39 +40,35 @@ enum chunk_state {
 struct chunk_header {
 	uint32_t offset_first_block; /* of the first block that begins here */
 	uint32_t offset_past_last_block;
-	uint64_t start_ns; /* when the initial tail was reserved */
+	uint64_t start_ns; /* when its use began */
 	uint64_t done_ns; /* when it was marked done */
 	uint32_t buffer_bytes; /* fixed at creation, but for chunk_shrink() */
 	uint32_t stored_bytes; /* after the struct; buffer_bytes if not compressed */
-	uint64_t range_start; /* index of byte 0; 0: not set */
+	uint64_t range_start; /* position of byte 0; 0: not set */
 	uint32_t block_count; /* blocks that begin here */
 	uint32_t process_id;
 	uint32_t state; /* enum chunk_state */
 	uint32_t flags; /* CHUNK_COMPRESSED */
 };
 
-struct chunk;
-struct chunk_manager_limit;
+struct chunk_owner;
 
-/* A released chunk's way to the compressor and back: chunk_domain.h. */
-enum chunk_loan_state {
+/* What the compressor has to do with a chunk. */
+enum chunk_loan {
 	CHUNK_LOAN_NONE,
-	CHUNK_LOAN_WAITING, /* to be compressed; linked to others that wait */
+	CHUNK_LOAN_WAITING, /* to be compressed */
 	CHUNK_LOAN_LENT, /* being compressed */
-	CHUNK_LOAN_ORPHAN, /* being compressed, and nobody's any more */
 };
 
-struct chunk_loan {
-	struct chunk_manager_limit *keeper; /* has it among its released chunks; NULL: nobody */
-	struct chunk *before; /* among those; NULL: it is the oldest */
-	struct chunk *newer, *older;
-	enum chunk_loan_state state;
-};
+TAILQ_HEAD(chunk_list, chunk);
 
 struct chunk {
 	struct chunk_header header;
-	struct chunk *next; /* in whatever list it is */
-	struct chunk_loan loan;
+	struct chunk_owner *owner; /* has it among its released chunks; NULL: nobody */
+	TAILQ_ENTRY(chunk) owned; /* the owner's released chunks */
+	TAILQ_ENTRY(chunk) released; /* those of all owners */
+	TAILQ_ENTRY(chunk) waiting; /* those that wait for the compressor */
+	enum chunk_loan loan;
 	uint8_t bytes[];
 };
 
@@ -84,31 +78,28 @@ struct chunk_span {
 	uint32_t size;
 };
 
-/* A chunk of `min_bytes` (0 counts as 1), unlinked; NULL: no memory. */
-struct chunk *chunk_create(uint32_t min_bytes);
-/* Frees one chunk that is created, done or recycled and in no list. NULL is fine. */
+/* An empty chunk of `bytes` > 0, unlinked; NULL: no memory. */
+struct chunk *chunk_create(uint32_t bytes);
+/* Frees a chunk that is not in use and in no list. NULL is fine. */
 void chunk_destroy(struct chunk *chunk);
 
 /*
- * Starts the use of a created or recycled chunk: `size` bytes, which fit and may be 0, are for a
- * block begun before.
+ * Starts the use of an empty chunk, whose bytes have the positions from `range_start` > 0 on. The
+ * first `tail_bytes`, which fit and may be 0, are for a block begun before.
  */
-struct chunk_span chunk_reserve_initial_tail(struct chunk *chunk, uint32_t size);
+struct chunk_span chunk_begin(struct chunk *chunk, uint64_t range_start, uint32_t tail_bytes);
 
-/*
- * Room for a block of `size` > 0 bytes: all of it or all that is left, which fills the chunk.
- * range_start is set.
- */
-struct chunk_span chunk_reserve_block(struct chunk *chunk, uint32_t size, uint64_t *index);
+/* Room for a block of `size` > 0 bytes: all of it or all that is left, which is not nothing. */
+struct chunk_span chunk_reserve_block(struct chunk *chunk, uint32_t size);
 
 /* Ends the use; the bytes stay readable. */
 void chunk_mark_done(struct chunk *chunk);
 /* Forgets everything but the size, so that the chunk can be used again. Not a compressed one. */
-void chunk_mark_recycled(struct chunk *chunk);
+void chunk_recycle(struct chunk *chunk);
 
 /*
- * Cuts a done chunk that is in no list down to what is used, so that it ends where its last block
- * does. Returns where it is now.
+ * Cuts a chunk in use that is in no list down to what is used, which is not nothing, so that it
+ * ends where its last block does. Returns where it is now; without memory it stays as it is.
  */
 struct chunk *chunk_shrink(struct chunk *chunk);
 
@@ -117,21 +108,15 @@ static inline bool chunk_is_compressed(const struct chunk *chunk)
 	return chunk->header.flags & CHUNK_COMPRESSED;
 }
 
-uint32_t chunk_remaining(const struct chunk *chunk);
-/* The index after its last byte: where the next chunk begins. */
-uint64_t chunk_range_end(const struct chunk *chunk);
+static inline uint32_t chunk_remaining(const struct chunk *chunk)
+{
+	return chunk->header.buffer_bytes - chunk->header.offset_past_last_block;
+}
 
-/* Lists: a chunk stands for itself and all that follow. */
-struct chunk *chunk_last(struct chunk *chunk);
-/* Puts the list `inserted` between `chunk` and what followed it. NULL is fine. */
-void chunk_insert_next(struct chunk *chunk, struct chunk *inserted);
-/* Appends the list `appended` to the end of the list `chunk`. NULL is fine. */
-void chunk_set_last(struct chunk *chunk, struct chunk *appended);
-/* One list of both, each of which may be NULL. */
-struct chunk *chunk_join(struct chunk *first, struct chunk *second);
-/* Cuts off and returns what follows `chunk`. */
-struct chunk *chunk_release_next(struct chunk *chunk);
-/* Destroys all of a list. NULL is fine. */
-void chunk_destroy_list(struct chunk *chunks);
+/* The position after its last byte: where the next chunk begins. */
+static inline uint64_t chunk_range_end(const struct chunk *chunk)
+{
+	return chunk->header.range_start + chunk->header.buffer_bytes;
+}
 
 #endif

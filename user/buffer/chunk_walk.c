@@ -10,7 +10,6 @@
 #include "base/array.h"
 #include "base/leb128.h"
 #include "buffer/chunk.h"
-#include "buffer/chunk_manager.h"
 
 const uint8_t *block_view_bytes(const struct block_view *block, uint8_t *copy)
 {
@@ -25,11 +24,12 @@ const uint8_t *block_view_bytes(const struct block_view *block, uint8_t *copy)
 
 static const struct chunk *chunk_after(const struct chunk_walk *walk)
 {
-	const struct chunk *chunk = walk->chunk;
+	const struct chunk *after;
 
-	if (chunk == walk->current)
+	if (walk->chunk == walk->current)
 		return NULL;
-	return chunk->next ? chunk->next : walk->current;
+	after = TAILQ_NEXT(walk->chunk, owned);
+	return after ? after : walk->current;
 }
 
 static void enter(struct chunk_walk *walk, const struct chunk *chunk)
@@ -213,8 +213,6 @@ static int read_next(struct chunk_walk *walk, struct block_view *block)
 	if (err)
 		return err;
 	walk->given += walk->chunk == first;
-	settle(walk);
-	block->next_index = walk->chunk ? walk->chunk->header.range_start + walk->offset : 0;
 	return 0;
 }
 
@@ -245,11 +243,31 @@ int chunk_walk_next(struct chunk_walk *walk, struct block_view *block)
 	return -ENOENT;
 }
 
-void chunk_walk_begin(struct chunk_walk *walk, const struct chunk *chunks,
+/* Chunks that end before it need not be expanded. */
+static void skip_chunks(struct chunk_walk *walk, uint64_t index)
+{
+	while (walk->chunk && walk->chunk != walk->current && chunk_range_end(walk->chunk) <= index)
+		enter(walk, chunk_after(walk));
+}
+
+int chunk_walk_seek(struct chunk_walk *walk, uint64_t index, struct block_view *block)
+{
+	int err;
+
+	skip_chunks(walk, index);
+	do
+		err = chunk_walk_next(walk, block);
+	while (!err && block->index < index);
+	return err;
+}
+
+void chunk_walk_begin(struct chunk_walk *walk, const struct chunk_list *released,
 		      const struct chunk *current, const struct chunk_expander *expander)
 {
+	const struct chunk *first = TAILQ_FIRST(released);
+
 	*walk = (struct chunk_walk){.current = current, .expander = expander};
-	enter(walk, chunks ? chunks : current);
+	enter(walk, first ? first : current);
 }
 
 void chunk_walk_end(struct chunk_walk *walk)
@@ -257,10 +275,4 @@ void chunk_walk_end(struct chunk_walk *walk)
 	free(walk->scratch[0].bytes);
 	free(walk->scratch[1].bytes);
 	*walk = (struct chunk_walk){.lost = walk->lost};
-}
-
-void chunk_walk_skip(struct chunk_walk *walk, uint64_t index)
-{
-	while (walk->chunk && walk->chunk != walk->current && chunk_range_end(walk->chunk) <= index)
-		enter(walk, chunk_after(walk));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * chunk_walk.h - reads the blocks of a list of chunks, oldest first (chunked_buffer.h says what
- * blocks are).
+ * chunk_walk.h - reads the blocks of a buffer's chunks, oldest first (chunked_buffer.h says what blocks
+ * are).
  *
  * A block may begin in one chunk and end in the next; the tail of a block whose head is gone is
  * skipped, and so is the hole in a chunk that ended early. A compressed chunk is expanded when its
@@ -20,14 +20,18 @@
 #include <stdint.h>
 
 struct chunk;
-struct chunk_expander;
+struct chunk_list;
+
+/* Writes the first offset_past_last_block bytes that a compressed chunk stands for. */
+struct chunk_expander {
+	int (*expand)(void *context, const struct chunk *compressed, uint8_t *out);
+	void *context;
+};
 
 /* A block to read; valid until the walk goes on or ends, or a chunk is changed. */
 struct block_view {
-	uint64_t index;
-	uint64_t next_index; /* of the block after it; 0: it is the last */
-	uint64_t
-		lost; /* blocks that should have come before it in this walk, as the walk counts them */
+	uint64_t index; /* the position of its first byte */
+	uint64_t lost; /* blocks that should have come before it, as the walk counts them */
 	const uint8_t *head, *tail; /* the payload: head, then tail, which is mostly empty */
 	size_t head_bytes, tail_bytes;
 };
@@ -57,17 +61,18 @@ struct chunk_walk {
 };
 
 /*
- * Before the first block of the list `chunks`, which `current` follows; each may be NULL, as may
- * the expander if nothing is compressed. All are borrowed and do not change until the end.
+ * Before the first block of the `released` chunks of an owner (chunk_store.h), which `current`
+ * follows, or none if it is NULL. Without an expander, compressed chunks cannot be read. All are
+ * borrowed and do not change until the end.
  */
-void chunk_walk_begin(struct chunk_walk *walk, const struct chunk *chunks,
+void chunk_walk_begin(struct chunk_walk *walk, const struct chunk_list *released,
 		      const struct chunk *current, const struct chunk_expander *expander);
 void chunk_walk_end(struct chunk_walk *walk);
 
-/* Skips chunks that end at or before `index`, without reading them. */
-void chunk_walk_skip(struct chunk_walk *walk, uint64_t index);
-
 /* The next block that can be read. 0; -ENOENT: there is none; -ENOMEM. */
 int chunk_walk_next(struct chunk_walk *walk, struct block_view *block);
+
+/* The first block at or after position `index`; the walk has just begun. As chunk_walk_next(). */
+int chunk_walk_seek(struct chunk_walk *walk, uint64_t index, struct block_view *block);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* chunked_buffer.c - puts blocks into chunks and finds them again. */
+/* chunked_buffer.c - puts blocks into chunks. */
 #include "buffer/chunked_buffer.h"
 
 #include <assert.h>
@@ -9,23 +9,17 @@
 
 #include "base/leb128.h"
 #include "buffer/chunk.h"
-#include "buffer/chunk_manager.h"
+#include "buffer/chunk_store.h"
 
 struct chunked_buffer {
-	struct chunk_manager *manager; /* NULL: out of session */
+	struct chunk_store *store;
+	struct chunk_owner owner;
 	struct chunk *current; /* has room for at least one byte; NULL: the next put begins one */
-	struct chunk *next; /* lent and unused */
 	uint32_t easy_end; /* up to there a block in the current chunk needs no thought */
-	bool is_requested; /* one for `next` */
 	uint32_t process_id;
-	uint64_t next_chunk_start; /* index at which the next chunk begins */
-	struct chunked_buffer_state state;
+	uint64_t next_chunk_start; /* position at which the next chunk begins */
+	uint64_t range_end, pushed, failed_bytes, failed; /* as in the state */
 };
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 /* ---- chunks ------------------------------------------------------------------ */
 
@@ -39,66 +33,11 @@ static void set_current(struct chunked_buffer *buffer, struct chunk *chunk)
 	buffer->easy_end = chunk ? chunk->header.buffer_bytes / 2 : 0;
 }
 
-static void on_next_chunk(void *context, struct chunk *chunk)
-{
-	struct chunked_buffer *buffer = context;
-
-	buffer->is_requested = false;
-	if (chunk)
-		buffer->next = chunk_join(buffer->next, chunk);
-}
-
-/* Once a chunk. After that only the block that fills it is of interest. */
-static void ask_for_next(struct chunked_buffer *buffer)
-{
-	const struct chunk_receiver receiver = {on_next_chunk, buffer};
-
-	buffer->easy_end = buffer->current->header.buffer_bytes - 1;
-	if (buffer->next || buffer->is_requested)
-		return;
-	buffer->is_requested = true;
-	chunk_manager_request(buffer->manager, &receiver);
-}
-
-/* Gives back what was fetched in advance, and asks no more. */
-static void drop_next(struct chunked_buffer *buffer)
-{
-	if (buffer->is_requested)
-		chunk_manager_request(buffer->manager, NULL);
-	buffer->is_requested = false;
-	chunk_manager_give_back(buffer->manager, buffer->next);
-	buffer->next = NULL;
-}
-
-static struct chunk *take_next(struct chunked_buffer *buffer, uint32_t min_bytes)
-{
-	struct chunk **link = &buffer->next, *chunk;
-
-	while (*link && (*link)->header.buffer_bytes < min_bytes)
-		link = &(*link)->next;
-	chunk = *link;
-	if (chunk)
-		*link = chunk_release_next(chunk);
-	return chunk;
-}
-
-static int fetch_chunk(struct chunked_buffer *buffer, uint32_t min_bytes, struct chunk **out)
-{
-	if (!buffer->next && buffer->is_requested) {
-		chunk_manager_fulfil(buffer->manager);
-		if (!buffer->next)
-			return -ENOMEM;
-	}
-	*out = take_next(buffer, min_bytes);
-	return *out ? 0 : chunk_manager_get(buffer->manager, min_bytes, out);
-}
-
 static struct chunk_span begin_chunk(struct chunked_buffer *buffer, struct chunk *chunk,
-				     uint32_t tail)
+				     uint32_t tail_bytes)
 {
-	struct chunk_span span = chunk_reserve_initial_tail(chunk, tail);
+	struct chunk_span span = chunk_begin(chunk, buffer->next_chunk_start, tail_bytes);
 
-	chunk->header.range_start = buffer->next_chunk_start;
 	chunk->header.process_id = buffer->process_id;
 	buffer->next_chunk_start = chunk_range_end(chunk);
 	return span;
@@ -107,132 +46,89 @@ static struct chunk_span begin_chunk(struct chunked_buffer *buffer, struct chunk
 /* The current chunk, full or not, makes way for `next`, which may be NULL. */
 static void advance(struct chunked_buffer *buffer, struct chunk *next)
 {
-	chunk_mark_done(buffer->current);
-	chunk_manager_release(buffer->manager, buffer->current);
+	chunk_store_release(buffer->store, &buffer->owner, buffer->current);
 	set_current(buffer, next);
+}
+
+/* Once a chunk. After that only the block that fills it is of interest. */
+static void ask_for_next(struct chunked_buffer *buffer)
+{
+	buffer->easy_end = buffer->current->header.buffer_bytes - 1;
+	chunk_store_request(buffer->store, &buffer->owner);
 }
 
 /* ---- life -------------------------------------------------------------------- */
 
-static void on_chunk_destroy(void *context, const struct chunk *chunk)
-{
-	struct chunked_buffer *buffer = context;
-	struct chunked_buffer_state *state = &buffer->state;
-
-	state->range_start = later(state->range_start, chunk_range_end(chunk));
-	/* When nothing is left, the hole after the last block is gone as well. */
-	state->range_end = later(state->range_end, state->range_start);
-	state->cleared += chunk->header.block_count;
-}
-
-int chunked_buffer_open(struct chunked_buffer **out, uint32_t process_id)
+int chunked_buffer_open(struct chunked_buffer **out, struct chunk_store *store, uint32_t process_id)
 {
 	struct chunked_buffer *buffer = calloc(1, sizeof(*buffer));
 
 	if (!buffer)
 		return -ENOMEM;
-	buffer->next_chunk_start = 1;
+	buffer->store = store;
 	buffer->process_id = process_id;
-	buffer->state = (struct chunked_buffer_state){.range_start = 1, .range_end = 1};
+	buffer->next_chunk_start = 1;
+	buffer->range_end = 1;
+	chunk_store_join(store, &buffer->owner);
 	*out = buffer;
 	return 0;
-}
-
-/* The current chunk, done, which is the buffer's no more; NULL: there was none. */
-static struct chunk *detach_current(struct chunked_buffer *buffer)
-{
-	struct chunk *current = buffer->current;
-
-	set_current(buffer, NULL);
-	if (current)
-		chunk_mark_done(current);
-	return current;
-}
-
-static void empty_state(struct chunked_buffer *buffer, uint64_t at)
-{
-	buffer->state = (struct chunked_buffer_state){.range_start = at, .range_end = at};
-}
-
-static void end_session(struct chunked_buffer *buffer)
-{
-	struct chunk_manager *manager = buffer->manager;
-
-	if (!manager)
-		return;
-	chunk_manager_set_witness(manager, (struct chunk_witness){0});
-	drop_next(buffer);
-	chunk_manager_give_back(manager, detach_current(buffer));
-	chunk_manager_destroy_at_or_before(manager, UINT64_MAX);
-	buffer->manager = NULL;
-	empty_state(buffer, buffer->state.range_end);
-	buffer->next_chunk_start = buffer->state.range_end;
 }
 
 void chunked_buffer_close(struct chunked_buffer *buffer)
 {
 	if (!buffer)
 		return;
-	end_session(buffer);
+	chunk_store_leave(buffer->store, &buffer->owner, buffer->current);
 	free(buffer);
-}
-
-void chunked_buffer_set_manager(struct chunked_buffer *buffer, struct chunk_manager *manager)
-{
-	end_session(buffer);
-	buffer->manager = manager;
-	if (manager)
-		chunk_manager_set_witness(manager,
-					  (struct chunk_witness){on_chunk_destroy, buffer});
 }
 
 void chunked_buffer_finish(struct chunked_buffer *buffer)
 {
-	struct chunk *last;
-
-	if (!buffer->manager)
+	chunk_store_forgo(buffer->store, &buffer->owner);
+	if (!buffer->current)
 		return;
-	drop_next(buffer);
-	last = detach_current(buffer);
-	if (!last)
-		return;
-	last = chunk_manager_shrink(buffer->manager, last);
-	buffer->next_chunk_start = chunk_range_end(last);
-	chunk_manager_release(buffer->manager, last);
+	buffer->current = chunk_store_shrink(buffer->store, buffer->current);
+	buffer->next_chunk_start = chunk_range_end(buffer->current);
+	advance(buffer, NULL);
 }
 
 /* ---- writing ----------------------------------------------------------------- */
 
-void block_room_write(struct block_room *room, const void *data, size_t size)
-{
-	const uint8_t *bytes = data;
-	size_t head = size < room->head_bytes ? size : room->head_bytes;
+/* Where a block is to be written: the end of the current chunk, then the tail in the next. */
+struct block_room {
+	struct chunk_span head, tail;
+};
 
-	assert(size - head <= room->tail_bytes);
-	if (head) {
-		memcpy(room->head, bytes, head);
-		room->head += head;
-		room->head_bytes -= head;
-	}
-	if (size > head) {
-		memcpy(room->tail, bytes + head, size - head);
-		room->tail += size - head;
-		room->tail_bytes -= size - head;
-	}
+static void fill(struct chunk_span *span, const uint8_t *bytes, size_t size)
+{
+	if (!size)
+		return;
+	memcpy(span->bytes, bytes, size);
+	span->bytes += size;
+	span->size -= (uint32_t)size;
+}
+
+/* The next `size` bytes. */
+static void fill_room(struct block_room *room, const uint8_t *bytes, size_t size)
+{
+	size_t head = size < room->head.size ? size : room->head.size;
+
+	fill(&room->head, bytes, head);
+	fill(&room->tail, bytes + head, size - head);
 }
 
 static int refuse(struct chunked_buffer *buffer, size_t block_bytes, int err)
 {
-	buffer->state.failed++;
-	buffer->state.failed_bytes += block_bytes;
+	buffer->failed++;
+	buffer->failed_bytes += block_bytes;
 	return err;
 }
 
-/* An empty current chunk with room for `min_bytes`; there is none yet. 0 or -ENOMEM. */
-static int begin_current(struct chunked_buffer *buffer, uint32_t min_bytes)
+/* An empty current chunk with room for the block; there is none yet. 0 or -ENOMEM. */
+static int begin_current(struct chunked_buffer *buffer, uint32_t block_bytes)
 {
 	struct chunk *chunk;
-	int err = fetch_chunk(buffer, min_bytes, &chunk);
+	int err = chunk_store_get(buffer->store, &buffer->owner, block_bytes, &chunk);
 
 	if (err)
 		return err;
@@ -245,16 +141,14 @@ static int begin_current(struct chunked_buffer *buffer, uint32_t min_bytes)
 static int prepare(struct chunked_buffer *buffer, uint32_t block_bytes, struct chunk **next)
 {
 	uint32_t remaining;
-	int err = 0;
+	int err = buffer->current ? 0 : begin_current(buffer, block_bytes);
 
-	if (!buffer->current)
-		err = begin_current(buffer, block_bytes);
 	if (err)
 		return err;
 	remaining = chunk_remaining(buffer->current);
 	if (block_bytes <= remaining)
 		return 0;
-	err = fetch_chunk(buffer, block_bytes - remaining, next);
+	err = chunk_store_get(buffer->store, &buffer->owner, block_bytes - remaining, next);
 	/* What is left here is then lost: no smaller block is put where this one was refused. */
 	if (err)
 		advance(buffer, NULL);
@@ -262,21 +156,17 @@ static int prepare(struct chunked_buffer *buffer, uint32_t block_bytes, struct c
 }
 
 static struct block_room reserve(struct chunked_buffer *buffer, uint32_t block_bytes,
-				 struct chunk *next, uint64_t *index)
+				 struct chunk *next)
 {
-	struct chunk_span head = chunk_reserve_block(buffer->current, block_bytes, index);
-	struct chunk_span tail = {NULL, 0};
+	const struct chunk_header *current = &buffer->current->header;
+	struct block_room room = {{NULL, 0}, {NULL, 0}};
 
+	buffer->pushed++;
+	buffer->range_end = current->range_start + current->offset_past_last_block + block_bytes;
+	room.head = chunk_reserve_block(buffer->current, block_bytes);
 	if (next)
-		tail = begin_chunk(buffer, next, block_bytes - head.size);
-	buffer->state.pushed++;
-	buffer->state.range_end = *index + block_bytes;
-	return (struct block_room){
-		.head = head.bytes,
-		.head_bytes = head.size,
-		.tail = tail.bytes,
-		.tail_bytes = tail.size,
-	};
+		room.tail = begin_chunk(buffer, next, block_bytes - room.head.size);
+	return room;
 }
 
 /* After bytes were added: releases the current chunk if it is full, asks for the next in time. */
@@ -290,78 +180,47 @@ static void settle(struct chunked_buffer *buffer)
 		ask_for_next(buffer);
 }
 
-int chunked_buffer_reserve_and_put(struct chunked_buffer *buffer, size_t payload_bytes,
-				   void (*write)(void *context, struct block_room *room),
-				   void *context, uint64_t *index)
+static int put_slowly(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes)
 {
 	uint8_t prefix[LEB128_MAX_BYTES_U64];
 	size_t prefix_bytes = (size_t)(leb128_put(prefix, payload_bytes) - prefix);
 	size_t block_bytes = prefix_bytes + payload_bytes;
 	struct chunk *next = NULL;
 	struct block_room room;
-	uint64_t at;
 	int err;
 
 	assert(payload_bytes > 0);
-	if (!buffer->manager)
-		return -ENOTCONN;
-	if (block_bytes > buffer->manager->max_block_bytes)
+	if (block_bytes > MAX_BLOCK_BYTES)
 		return refuse(buffer, block_bytes, -E2BIG);
 	err = prepare(buffer, (uint32_t)block_bytes, &next);
 	if (err)
 		return refuse(buffer, block_bytes, err);
-	room = reserve(buffer, (uint32_t)block_bytes, next, &at);
-	block_room_write(&room, prefix, prefix_bytes);
-	write(context, &room);
-	assert(room.head_bytes == 0 && room.tail_bytes == 0);
+	room = reserve(buffer, (uint32_t)block_bytes, next);
+	fill_room(&room, prefix, prefix_bytes);
+	fill_room(&room, payload, payload_bytes);
 	if (next)
 		advance(buffer, next);
 	settle(buffer);
-	if (index)
-		*index = at;
 	return 0;
 }
 
-struct plain_payload {
-	const void *bytes;
-	size_t size;
-};
-
-static void write_plain(void *context, struct block_room *room)
-{
-	const struct plain_payload *payload = context;
-
-	block_room_write(room, payload->bytes, payload->size);
-}
-
-static int put_slowly(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes,
-		      uint64_t *index)
-{
-	struct plain_payload plain = {payload, payload_bytes};
-
-	return chunked_buffer_reserve_and_put(buffer, payload_bytes, write_plain, &plain, index);
-}
-
-int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes,
-		       uint64_t *index)
+int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes)
 {
 	struct chunk *chunk = buffer->current;
 	uint32_t offset, end;
 
 	if (payload_bytes - 1 >= 0x7f || !chunk)
-		return put_slowly(buffer, payload, payload_bytes, index);
+		return put_slowly(buffer, payload, payload_bytes);
 	offset = chunk->header.offset_past_last_block;
 	end = offset + 1 + (uint32_t)payload_bytes;
 	if (end > buffer->easy_end)
-		return put_slowly(buffer, payload, payload_bytes, index);
+		return put_slowly(buffer, payload, payload_bytes);
 	chunk->bytes[offset] = (uint8_t)payload_bytes;
 	memcpy(chunk->bytes + offset + 1, payload, payload_bytes);
 	chunk->header.offset_past_last_block = end;
 	chunk->header.block_count++;
-	buffer->state.pushed++;
-	buffer->state.range_end = chunk->header.range_start + end;
-	if (index)
-		*index = chunk->header.range_start + offset;
+	buffer->pushed++;
+	buffer->range_end = chunk->header.range_start + end;
 	return 0;
 }
 
@@ -374,102 +233,22 @@ bool chunked_buffer_starts_chunk(const struct chunked_buffer *buffer)
 
 void chunked_buffer_walk(const struct chunked_buffer *buffer, struct chunk_walk *walk)
 {
-	const struct chunk_manager *manager = buffer->manager;
-
-	chunk_walk_begin(walk, manager ? chunk_manager_peek(manager) : NULL, buffer->current,
-			 manager ? manager->expander : NULL);
-}
-
-int chunked_buffer_each(const struct chunked_buffer *buffer,
-			int (*visit)(void *context, const struct block_view *block), void *context)
-{
-	struct block_view block;
-	struct chunk_walk walk;
-	int result;
-
-	chunked_buffer_walk(buffer, &walk);
-	for (;;) {
-		result = chunk_walk_next(&walk, &block);
-		if (result == -ENOENT) {
-			result = walk.lost ? -EBADMSG : 0;
-			break;
-		}
-		if (!result)
-			result = visit(context, &block);
-		if (result)
-			break;
-	}
-	chunk_walk_end(&walk);
-	return result;
-}
-
-int chunked_buffer_read_at(struct chunk_walk *walk, uint64_t index, struct block_view *out)
-{
-	struct block_view block;
-	int err;
-
-	chunk_walk_skip(walk, index);
-	do {
-		err = chunk_walk_next(walk, &block);
-		if (err)
-			return err;
-	} while (block.index < index);
-	*out = block;
-	return 0;
-}
-
-/* ---- emptying ---------------------------------------------------------------- */
-
-/* All chunks with blocks, oldest first, done and lent. */
-static struct chunk *detach_chunks(struct chunked_buffer *buffer)
-{
-	struct chunk *current = detach_current(buffer);
-
-	return chunk_join(chunk_manager_reclaim(buffer->manager), current);
-}
-
-void chunked_buffer_clear(struct chunked_buffer *buffer)
-{
-	struct chunk *chunks, *chunk;
-
-	if (!buffer->manager)
-		return;
-	chunks = detach_chunks(buffer);
-	while ((chunk = chunks) != NULL) {
-		chunks = chunk_release_next(chunk);
-		if (chunk_is_compressed(chunk)) {
-			chunk_manager_give_back(buffer->manager, chunk);
-			continue;
-		}
-		chunk_mark_recycled(chunk);
-		buffer->next = chunk_join(buffer->next, chunk);
-	}
-	empty_state(buffer, buffer->next_chunk_start);
-}
-
-struct chunk *chunked_buffer_take_chunks(struct chunked_buffer *buffer)
-{
-	struct chunk *chunks;
-
-	if (!buffer->manager)
-		return NULL;
-	drop_next(buffer);
-	chunks = detach_chunks(buffer);
-	chunk_manager_forget(buffer->manager);
-	buffer->state.range_start = buffer->next_chunk_start;
-	buffer->state.range_end = buffer->next_chunk_start;
-	return chunks;
-}
-
-bool chunked_buffer_is_current(const struct chunked_buffer *buffer, uint64_t index)
-{
-	const struct chunk *chunk = buffer->current;
-
-	return chunk && index >= chunk->header.range_start &&
-	       index < chunk->header.range_start + chunk->header.offset_past_last_block;
+	chunk_walk_begin(walk, &buffer->owner.released, buffer->current,
+			 chunk_store_expander(buffer->store));
 }
 
 struct chunked_buffer_state chunked_buffer_get_state(const struct chunked_buffer *buffer)
 {
-	return buffer->state;
+	const struct chunk_owner *owner = &buffer->owner;
+	uint64_t start = owner->range_start ? owner->range_start : 1;
+
+	return (struct chunked_buffer_state){
+		.range_start = start,
+		/* When nothing is left, the hole after the last block is gone as well. */
+		.range_end = buffer->range_end > start ? buffer->range_end : start,
+		.pushed = buffer->pushed,
+		.cleared = owner->cleared,
+		.failed_bytes = buffer->failed_bytes,
+		.failed = buffer->failed,
+	};
 }

@@ -64,19 +64,17 @@ static void *work(void *context)
 {
 	struct compressor *compressor = context;
 	const struct compressor_source *source = &compressor->source;
-	const struct chunk *chunk;
-	struct chunk *twin;
-	void *token;
+	struct chunk *chunk, *twin;
 	int err;
 
 	atomic_store(&compressor->tid, gettid());
-	while ((chunk = source->take(source->context, &token))) {
+	while ((chunk = source->take(source->context))) {
 		twin = NULL;
 		idle(compressor);
 		err = chunk_compress(compressor->codec, chunk, &twin);
 		set_policy(0, SCHED_OTHER);
 		count(compressor, chunk, twin, err);
-		source->give(source->context, token, twin);
+		source->give(source->context, chunk, twin);
 	}
 	return NULL;
 }

@@ -23,11 +23,11 @@ struct compressor;
 struct compressor_source {
 	/*
 	 * Waits for a chunk that is done and not compressed, which stays as it is until it is given
-	 * back; *token goes to give. NULL: the compressor is to end.
+	 * back. NULL: the compressor is to end.
 	 */
-	const struct chunk *(*take)(void *context, void **token);
-	/* `replacement` is the source's now; NULL: the chunk stays as it is. */
-	void (*give)(void *context, void *token, struct chunk *replacement);
+	struct chunk *(*take)(void *context);
+	/* `twin` is the source's now; NULL: the chunk stays as it is. */
+	void (*give)(void *context, struct chunk *chunk, struct chunk *twin);
 	void *context;
 };
 

@@ -8,13 +8,11 @@
 #include "base/array.h"
 #include "base/leb128.h"
 #include "base/clock.h"
-#include "buffer/chunk_manager.h"
 #include "buffer/chunked_buffer.h"
 #include "buffer/entry.h"
-#include "buffer/memory_controller.h"
+#include "buffer/profile_memory.h"
 
 struct profile_buffer {
-	struct chunk_manager *chunks;
 	struct chunked_buffer *blocks;
 	struct entry_cache *cache;
 	struct entry_encoder *encoder; /* NULL: the first entry makes it */
@@ -30,15 +28,13 @@ int profile_buffer_open(struct profile_buffer **out, const struct profile_buffer
 
 	if (!buffer)
 		return -ENOMEM;
-	err = memory_controller_manager(config->memory, &buffer->chunks);
-	if (!err)
-		err = chunked_buffer_open(&buffer->blocks, config->process_id);
+	err = chunked_buffer_open(&buffer->blocks, profile_memory_store(config->memory),
+				  config->process_id);
 	if (err) {
-		profile_buffer_close(buffer);
+		free(buffer);
 		return err;
 	}
-	chunked_buffer_set_manager(buffer->blocks, buffer->chunks);
-	buffer->cache = config->cache;
+	buffer->cache = profile_memory_cache(config->memory);
 	buffer->period_ns = config->period_ns ? config->period_ns : NS_PER_MS;
 	*out = buffer;
 	return 0;
@@ -49,7 +45,6 @@ void profile_buffer_close(struct profile_buffer *buffer)
 	if (!buffer)
 		return;
 	chunked_buffer_close(buffer->blocks);
-	chunk_manager_close(buffer->chunks);
 	entry_encoder_close(buffer->encoder);
 	free(buffer);
 }
@@ -84,7 +79,7 @@ int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample
 		buffer->unencoded++;
 		return err;
 	}
-	err = chunked_buffer_put(buffer->blocks, bytes, size, NULL);
+	err = chunked_buffer_put(buffer->blocks, bytes, size);
 	if (err)
 		entry_encoder_drop(buffer->encoder);
 	return err;
@@ -133,7 +128,7 @@ static int walk_from(struct profile_buffer *buffer, uint64_t from, struct walk *
 	int found, result = 0;
 
 	chunked_buffer_walk(buffer->blocks, &chunks);
-	found = chunked_buffer_read_at(&chunks, from, &block);
+	found = chunk_walk_seek(&chunks, from, &block);
 	while (!found && !result) {
 		result = visit_block(walk, &block);
 		if (!result)
@@ -195,7 +190,7 @@ int profile_buffer_each(struct profile_buffer *buffer, uint64_t from,
 
 int profile_buffer_put_entry(struct profile_buffer *buffer, const uint8_t *bytes, size_t size)
 {
-	return chunked_buffer_put(buffer->blocks, bytes, size, NULL);
+	return chunked_buffer_put(buffer->blocks, bytes, size);
 }
 
 struct profile_buffer_state profile_buffer_get_state(const struct profile_buffer *buffer)

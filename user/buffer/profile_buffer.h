@@ -3,10 +3,9 @@
  * profile_buffer.h - the recording of one process: samples go in, and come out again in the order
  * they went in.
  *
- * Stands on a chunked buffer (chunked_buffer.h), whose chunks count against the limit of a memory
- * controller, so one limit holds for all processes and the oldest data of any of them goes first.
- * What the bytes are: entry.h. One thread at a time uses the profile buffers that share a
- * controller or a cache.
+ * Stands on a chunked buffer (chunked_buffer.h), whose chunks count against the limit of a profile
+ * memory, so one limit holds for all processes and the oldest data of any of them goes first. What
+ * the bytes are: entry.h. One thread at a time uses the profile buffers that share a memory.
  */
 #ifndef GECKOBPF_BUFFER_PROFILE_BUFFER_H
 #define GECKOBPF_BUFFER_PROFILE_BUFFER_H
@@ -17,9 +16,8 @@
 
 #include "buffer/frame.h"
 
-struct entry_cache;
-struct memory_controller;
 struct profile_buffer;
+struct profile_memory;
 
 #define STACK_NODE_NONE UINT32_MAX
 #define SAMPLE_MAX_FRAMES 2048
@@ -88,8 +86,7 @@ struct profile_buffer_state {
 };
 
 struct profile_buffer_config {
-	struct memory_controller *memory; /* both borrowed; they must outlive the buffer */
-	struct entry_cache *cache;
+	struct profile_memory *memory; /* borrowed; it must outlive the buffer */
 	uint32_t process_id;
 	uint64_t period_ns; /* between samples of a busy thread; 0: 1 ms */
 };
@@ -107,7 +104,7 @@ int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample
 
 /*
  * Walks all readable entries, oldest first; nothing is put meanwhile, to any buffer of the
- * controller, and no chunk is compressed (memory_controller_pause()). Entries that make no sense
+ * memory, and no chunk is compressed (profile_memory_pause()). Entries that make no sense
  * are counted (profile_buffer_state.damaged) and left out, as are those that cannot be understood
  * without them, and those of which a visitor says -EBADMSG. 0, -ENOMEM, or what a visitor returned.
  */

@@ -437,7 +437,6 @@ static int open_buffer(const struct records *records, struct process *process)
 {
 	const struct profile_buffer_config config = {
 		.memory = records->config.memory,
-		.cache = records->config.cache,
 		.process_id = process->tgid,
 		.period_ns = records->config.period_ns,
 	};

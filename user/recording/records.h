@@ -20,8 +20,7 @@
 #include "geckobpf_abi.h"
 #include "elf/build_id.h"
 
-struct entry_cache;
-struct memory_controller;
+struct profile_memory;
 struct objects;
 struct process;
 struct processes;
@@ -46,10 +45,9 @@ struct map_record {
 };
 
 struct records_config {
-	struct processes *processes; /* all four borrowed */
+	struct processes *processes; /* all three borrowed */
 	struct objects *objects;
-	struct memory_controller *memory;
-	struct entry_cache *cache;
+	struct profile_memory *memory;
 	uint64_t period_ns; /* of the samples */
 	bool all; /* every process is wanted, not only those known or expected */
 	bool use_proc; /* ask /proc for what records do not tell; false when replaying a file */

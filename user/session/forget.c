@@ -11,7 +11,7 @@
 
 #define SETTLED_NS (2 * NS_PER_SEC) /* all records of what was so long ago have been applied */
 #define ROLL_NS (60 * NS_PER_SEC)
-#define BUFFER_BYTES 700 /* of a process, besides its chunks */
+#define BUFFER_BYTES 400 /* of a process, besides its chunks */
 #define SIDE_SHARE 4 /* what is known of processes may be a quarter of the buffer's limit */
 
 static bool forgets_process(void *context, struct process *process)
@@ -46,8 +46,7 @@ static uint64_t before(uint64_t now_ns, uint64_t age_ns)
 static uint64_t hide(struct session *session, uint64_t now_ns)
 {
 	const uint64_t age_ns = (uint64_t)(session->config->forget_s * NS_PER_SEC);
-	uint64_t hidden_ns =
-		memory_controller_complete_since_ns(profile_memory_controller(session->memory));
+	uint64_t hidden_ns = profile_memory_complete_since_ns(session->memory);
 
 	if (age_ns && before(now_ns, age_ns) > hidden_ns)
 		hidden_ns = before(now_ns, age_ns);
@@ -58,10 +57,9 @@ static uint64_t hide(struct session *session, uint64_t now_ns)
 
 void forget_old(struct session *session, uint64_t now_ns)
 {
-	struct memory_controller *memory = profile_memory_controller(session->memory);
 	const size_t bytes = records_side_bytes(session->records) +
 			     publisher_bytes(session->publisher) +
-			     memory_controller_get_stats(memory).managers * BUFFER_BYTES;
+			     profile_memory_get_stats(session->memory).chunks.owners * BUFFER_BYTES;
 	const struct expire_horizon horizon = {
 		.settled_ns = before(now_ns, SETTLED_NS),
 		.hidden_ns = hide(session, now_ns),
@@ -73,6 +71,6 @@ void forget_old(struct session *session, uint64_t now_ns)
 			(void)drain_call_roll(session->drain); /* the next one does as well */
 		session->next_roll_ns = now_ns + ROLL_NS;
 	}
-	memory_controller_set_extra(memory, bytes);
+	profile_memory_set_extra(session->memory, bytes);
 	records_expire(session->records, &horizon);
 }

@@ -123,9 +123,9 @@ static void tally_tables(const struct session *session, struct numbers *numbers)
 
 static void tally_buffer(const struct session *session, struct numbers *numbers)
 {
-	struct memory_controller *memory = profile_memory_controller(session->memory);
-	struct memory_stats stats = memory_controller_get_stats(memory);
-	struct compressor_counts compression = profile_memory_compression(session->memory);
+	const struct profile_memory_stats memory = profile_memory_get_stats(session->memory);
+	const struct chunk_store_stats *chunks = &memory.chunks;
+	const struct compressor_counts *compression = &memory.compression;
 	size_t i;
 
 	for (i = 0; i < processes_count(session->processes); i++) {
@@ -139,16 +139,16 @@ static void tally_buffer(const struct session *session, struct numbers *numbers)
 		numbers->used_bytes += state.range_end - state.range_start;
 	}
 	add_fact(numbers, "samples_overwritten", numbers->overwritten);
-	add_fact(numbers, "buffer_chunks_made", stats.made);
-	add_fact(numbers, "buffer_chunks_recycled", stats.recycled);
-	add_fact(numbers, "buffer_chunks_destroyed", stats.destroyed);
-	add_fact(numbers, "buffer_chunks_compressed", compression.chunks);
-	add_fact(numbers, "buffer_chunks_incompressible", compression.kept);
-	add_fact(numbers, "buffer_chunks_compression_failed", compression.failures);
-	add_fact(numbers, "buffer_bytes_compressed_from", compression.bytes_in);
-	add_fact(numbers, "buffer_bytes_compressed_to", compression.bytes_out);
-	add_fact(numbers, "buffer_compression_cpu_ns", compression.cpu_ns);
-	add_fact(numbers, "buffer_bytes", stats.unreleased_bytes + stats.released_bytes);
+	add_fact(numbers, "buffer_chunks_made", chunks->made);
+	add_fact(numbers, "buffer_chunks_recycled", chunks->recycled);
+	add_fact(numbers, "buffer_chunks_destroyed", chunks->destroyed);
+	add_fact(numbers, "buffer_chunks_compressed", compression->chunks);
+	add_fact(numbers, "buffer_chunks_incompressible", compression->kept);
+	add_fact(numbers, "buffer_chunks_compression_failed", compression->failures);
+	add_fact(numbers, "buffer_bytes_compressed_from", compression->bytes_in);
+	add_fact(numbers, "buffer_bytes_compressed_to", compression->bytes_out);
+	add_fact(numbers, "buffer_compression_cpu_ns", compression->cpu_ns);
+	add_fact(numbers, "buffer_bytes", chunks->unreleased_bytes + chunks->released_bytes);
 	add_fact(numbers, "buffer_bytes_used", numbers->used_bytes);
 	add_fact(numbers, "ring_bytes", kernel_side_ring_bytes(session->kernel));
 	add_fact(numbers, "sampling_rate_hz", session->config->rate_hz);
@@ -157,8 +157,7 @@ static void tally_buffer(const struct session *session, struct numbers *numbers)
 /* After what was overwritten, and after what was forgotten. */
 static uint64_t begin_ns(const struct session *session)
 {
-	uint64_t hidden_ns =
-		memory_controller_complete_since_ns(profile_memory_controller(session->memory));
+	uint64_t hidden_ns = profile_memory_complete_since_ns(session->memory);
 
 	if (session->hidden_ns > hidden_ns)
 		hidden_ns = session->hidden_ns;

@@ -84,8 +84,7 @@ static void show_status(const struct session *session, uint64_t now)
 {
 	const struct records_counts *counts = records_counts(session->records);
 	double elapsed = (double)(now - session->start_ns) / NS_PER_SEC;
-	struct memory_stats memory =
-		memory_controller_get_stats(profile_memory_controller(session->memory));
+	const struct chunk_store_stats chunks = profile_memory_get_stats(session->memory).chunks;
 	uint64_t stats[GB_STAT_COUNT] = {0};
 	char bar[PROGRESS_BAR_BYTES] = "";
 
@@ -101,7 +100,7 @@ static void show_status(const struct session *session, uint64_t now)
 	log_status("  %s%.1f s%s   %" PRIu64 " samples   %" PRIu64 " lost   %.1f MB", bar, elapsed,
 		   session->phase == PHASE_PAUSED ? ", paused" : "", counts->samples,
 		   stats[GB_STAT_RING_FULL] + counts->put_failed,
-		   (double)(memory.unreleased_bytes + memory.released_bytes) / 1e6);
+		   (double)(chunks.unreleased_bytes + chunks.released_bytes) / 1e6);
 }
 
 /* ---- the loop ---------------------------------------------------------------------- */
@@ -208,7 +207,7 @@ int session_run(struct session *session)
 		if (!err)
 			err = drain_run(session->drain);
 		/* Here rather than when a sample waits for it. */
-		memory_controller_fulfil(profile_memory_controller(session->memory));
+		profile_memory_fulfil(session->memory);
 		now = clock_now_ns();
 		if (!err && session->phase == PHASE_WAITING && now >= session->begin_ns) {
 			err = session_begin(session);

@@ -103,15 +103,14 @@ static int open_tables(struct session *session)
 			&(struct profile_memory_config){.max_bytes = session->config->buffer_bytes,
 							.compresses = true});
 	if (!err)
-		err = records_open(&session->records,
-				   &(struct records_config){
-					   .processes = session->processes,
-					   .objects = session->objects,
-					   .memory = profile_memory_controller(session->memory),
-					   .cache = profile_memory_cache(session->memory),
-					   .period_ns = NS_PER_SEC / session->config->rate_hz,
-					   .all = session->config->all,
-					   .use_proc = true});
+		err = records_open(
+			&session->records,
+			&(struct records_config){.processes = session->processes,
+						 .objects = session->objects,
+						 .memory = session->memory,
+						 .period_ns = NS_PER_SEC / session->config->rate_hz,
+						 .all = session->config->all,
+						 .use_proc = true});
 	return err;
 }
 
