@@ -9,6 +9,8 @@
 #include "target/process.h"
 #include "target/procfs.h"
 
+#include "stored.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -79,12 +81,37 @@ static void decode(const struct gb_sample *sample, struct taken *out)
 	}
 }
 
+/* What is stored says the same; but where two frames are FAR, nothing of those that the inner one called. */
+static void check_stored(const struct gb_sample *sample, const struct taken *taken)
+{
+	static uint64_t sps[SELF_MAX_FRAMES];
+	int count = stored_stack(sample, sps, SELF_MAX_FRAMES);
+	size_t i;
+
+	if (count < 0 || (size_t)count != taken->stack.count) {
+		self_fail("%d frames of %zu are stored", count, taken->stack.count);
+		return;
+	}
+	for (i = 0; i < taken->stack.count; i++)
+		if (sps[i] != taken->stack.frames[i].sp && (sps[i] || taken->far_frames < 2))
+			self_fail("stored frame %zu is at %llx, should be at %llx", i,
+				  (unsigned long long)sps[i],
+				  (unsigned long long)taken->stack.frames[i].sp);
+}
+
+static void take(const struct gb_sample *sample, struct taken *out)
+{
+	decode(sample, out);
+	if (sample->hdr.kind == GB_RECORD_SAMPLE)
+		check_stored(sample, out);
+}
+
 static void keep(const struct gb_sample *sample)
 {
 	if (!self.is_tracing)
-		decode(sample, &self.taken);
+		take(sample, &self.taken);
 	else if (sample->task.tgid == self.tgid && self.traced_count < MAX_TRACED)
-		decode(sample, &self.traced[self.traced_count++]);
+		take(sample, &self.traced[self.traced_count++]);
 }
 
 static int on_record(void *context, void *data, size_t size)
@@ -162,6 +189,8 @@ int self_open(void)
 	int err = open_kernel();
 
 	if (!err)
+		err = stored_open();
+	if (!err)
 		err = objects_open(&self.objects, 64);
 	if (!err)
 		err = processes_open(&self.processes);
@@ -186,6 +215,7 @@ void self_close(void)
 	processes_close(self.processes);
 	objects_close(self.objects);
 	kernel_side_close(self.kernel);
+	stored_close();
 }
 
 /* ---- comparing --------------------------------------------------------------------- */

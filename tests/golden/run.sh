@@ -35,7 +35,7 @@ replay()
 	case $out in *.json) name_arch "$out" ;; esac
 }
 
-# By way of a raw capture. The one that is kept was written when the format was new: old captures must stay readable.
+# By way of a raw capture. The one that is kept is of version 2 of the format, whose entries have another grammar: old captures must stay readable.
 convert()
 {
 	local stream=$1 mode=$2 out=$3 raw=$work/$stream.gbpf

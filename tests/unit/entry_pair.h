@@ -114,6 +114,10 @@ static inline void assert_heard(const struct listener *listener, const struct sa
 	assert_int_equal(listener->sample.thread, wanted->thread);
 	assert_int_equal(listener->sample.user_end, wanted->user_end);
 	assert_int_equal(listener->sample.event, wanted->event);
+	if (wanted->stack_base)
+		assert_true(listener->sample.stack_base == wanted->stack_base);
+	if (wanted->far_sp)
+		assert_true(listener->sample.far_sp == wanted->far_sp);
 	assert_true(listener->sample.weight == wanted->weight);
 	assert_true(listener->sample.time_ns == wanted->time_ns);
 	assert_true(listener->sample.cpu_ns <= wanted->cpu_ns);

@@ -37,8 +37,9 @@ static int decode_alone(struct listener *listener, const uint8_t *bytes, size_t 
 	assert_int_equal(decode_alone(listener, (const uint8_t *)(text), sizeof(text) - 1),        \
 			 -EBADMSG)
 
-/* A sample without a stack: period 1 ns, thread 0, time 0; running on. */
+/* A sample without a stack: period 1 ns, thread 0, time 0; running on. The first in the grammar of version 2. */
 #define HEAD "\x8b\x01\x00\x00"
+#define HEAD_3 "\x8b\x00\x03\x01\x00\x00"
 
 static void bytes_that_make_no_sense_are_refused(void **state)
 {
@@ -78,6 +79,35 @@ static void bytes_that_make_no_sense_are_refused(void **state)
 	assert_int_equal(listener->node_count, SAMPLE_MAX_FRAMES);
 }
 
+static void senseless_bytes_of_version_3_are_refused(void **state)
+{
+	struct pair *pair = *state;
+	struct listener *listener = &pair->listener;
+
+	ASSERT_REFUSED(listener, "\x8b\x00\x02\x01\x00\x00"); /* no version that is told so */
+	ASSERT_REFUSED(listener, "\x8b\x00\x04\x01\x00\x00");
+	ASSERT_REFUSED(listener, "\x8b\x00\x03\x00\x00\x00"); /* no period */
+	ASSERT_REFUSED(listener, HEAD_3 "\x05"); /* no kind of frame */
+	ASSERT_REFUSED(listener, HEAD_3 "\x05\x10\x00"); /* one too high */
+	ASSERT_REFUSED(listener, HEAD_3 "\x01\x20"); /* user code without a size */
+	ASSERT_REFUSED(listener, HEAD_3 "\x01\x20\x80\x80\x04"); /* of 65536 words */
+	ASSERT_REFUSED(listener, HEAD_3 "\x07"); /* a frame that was never told */
+	ASSERT_REFUSED(listener, "\x03\x00\x03\x01\x10\x8a\x00\x00"); /* a field not known */
+	ASSERT_REFUSED(listener,
+		       "\x03\x00\x03\x01\x01\x80\x80\x80\x80\x10\x8a\x00\x00"); /* event 2^32 */
+	ASSERT_REFUSED(listener, "\x03\x00\x03\x01\x00"); /* no sample */
+	ASSERT_REFUSED(listener, "\x03\x00\x03\x01\x00\x0a\x00\x00"); /* something else */
+	ASSERT_REFUSED(listener, "\x03\x00\x03\x01\x00\x8b\x00\x03\x01\x00\x00"); /* it restarts */
+	ASSERT_REFUSED(listener, "\x05\x00\x03\x01\x8a\x00\x00"); /* not a kind */
+	assert_int_equal(listener->samples, 0);
+	assert_int_equal(decode_alone(listener, (const uint8_t *)HEAD_3 "\x01\x20\xff\xff\x03", 11),
+			 0);
+	assert_int_equal(decode_alone(listener, (const uint8_t *)HEAD_3 "\x05\x0f\x00", 9), 0);
+	assert_int_equal(
+		decode_alone(listener, (const uint8_t *)"\x03\x00\x03\x01\x00\x8a\x00\x00", 8), 0);
+	assert_int_equal(listener->samples, 3);
+}
+
 static void every_truncation_is_refused(void **state)
 {
 	struct pair *pair = *state;
@@ -96,7 +126,7 @@ static void every_truncation_is_refused(void **state)
 	assert_int_equal(entry_encode_sample(pair->encoder, &sample, true, &bytes, &size), 0);
 	for (cut = 0; cut < size; cut++)
 		assert_int_equal(decode_alone(&pair->listener, bytes, cut),
-				 cut == size - 2 ? 0 : -EBADMSG);
+				 cut == size - 3 ? 0 : -EBADMSG);
 	assert_int_equal(pair->listener.samples, 1);
 	assert_int_equal(decode_alone(&pair->listener, bytes, size), 0);
 	assert_heard(&pair->listener, &sample);
@@ -115,7 +145,9 @@ static void random_bytes_do_no_harm(void **state)
 
 		for (i = 0; i < size; i++)
 			bytes[i] = (uint8_t)(next_random(&random) >> next_random(&random) % 8);
-		bytes[0] |= 0x80;
+		bytes[0] |= n % 4 ? 0x80 : 0;
+		if (n % 4 == 0 && n % 8)
+			bytes[0] = 2 | (bytes[0] & 1);
 		if (pair->listener.node_count > NODES_MAX - SAMPLE_MAX_FRAMES)
 			bytes[0] |= 1;
 		result = entry_decode(pair->decoder, bytes, size, &visitor, &pair->listener);
@@ -153,6 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(bytes_that_make_no_sense_are_refused),
+		PAIR_TEST(senseless_bytes_of_version_3_are_refused),
 		PAIR_TEST(every_truncation_is_refused),
 		PAIR_TEST(random_bytes_do_no_harm),
 		PAIR_TEST(what_a_visitor_returns_ends_the_decoding),

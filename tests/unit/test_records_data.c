@@ -159,6 +159,10 @@ static void test_frame_words(void **state)
 	heard = users_of_sample(5);
 	assert_memory_equal(heard.pcs, expected, sizeof(expected));
 	assert_no_loss();
+	/* Where the outermost frame ends, and where the outermost far one, 0x401002, begins. */
+	assert_true(heard.last.stack_base ==
+		    FRAME(0x401bad, GB_FRAME_FAR) + (GB_FRAME_FAR - 1 + 1) * 8);
+	assert_true(heard.last.far_sp == 0x7ffffffff000);
 }
 
 /* Runs come in any order, and each word is a frame of its run's kind. */
@@ -174,9 +178,13 @@ static void test_runs(void **state)
 		record.pc[i] = 0x401000 + i;
 	}
 	record.sample.runs[0].words = 0;
+	record.sample.event = 3;
+	record.sample.weight = -1000;
 	tell_sample_bytes(&record);
 	heard = listen(image_of(10, 0));
 	assert_int_equal(heard.nodes, 3);
+	assert_int_equal(heard.last.event, 3);
+	assert_true(heard.last.weight == -1000);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(heard.pcs[i], 0x401002 - i);
 		assert_int_equal(heard.kinds[i], kinds[2 - i]);

@@ -153,12 +153,12 @@ static void test_every_bit(void **state)
 	close(fd);
 }
 
-/* The one before, which was in no release, and the next; their crcs are right. */
+/* The first, which was in no release, and the next; their crcs are right. */
 static void test_other_version(void **state)
 {
 	static const uint8_t heads[][16] = {
 		{'g', 'e', 'c', 'k', 'o', 'b', 'p', 'f', 1, 0, 0, 0, 0x0a, 0xde, 0x74, 0x52},
-		{'g', 'e', 'c', 'k', 'o', 'b', 'p', 'f', 3, 0, 0, 0, 0x81, 0x16, 0x7d, 0xf8},
+		{'g', 'e', 'c', 'k', 'o', 'b', 'p', 'f', 4, 0, 0, 0, 0x38, 0x2e, 0xaa, 0x65},
 	};
 	struct section_reader *reader;
 	size_t i;
@@ -171,6 +171,20 @@ static void test_other_version(void **state)
 		assert_int_equal(section_reader_open(&reader, fd), -EPROTONOSUPPORT);
 		close(fd);
 	}
+}
+
+static void test_version_2(void **state)
+{
+	static const uint8_t head[] = {'g', 'e', 'c', 'k', 'o',  'b',  'p',  'f',
+				       2,   0,   0,   0,   0xe4, 0x71, 0xc1, 0x40};
+	struct section_reader *reader;
+	int fd = make_file();
+
+	(void)state;
+	assert_int_equal(write(fd, head, sizeof(head)), sizeof(head));
+	assert_int_equal(section_reader_open(&reader, fd), 0);
+	section_reader_close(reader);
+	close(fd);
 }
 
 static void test_too_large(void **state)
@@ -285,6 +299,7 @@ int main(void)
 		cmocka_unit_test(test_cut_head),
 		cmocka_unit_test(test_every_bit),
 		cmocka_unit_test(test_other_version),
+		cmocka_unit_test(test_version_2),
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_headers_alone),
 		cmocka_unit_test(test_small_file_with_much_in_it),

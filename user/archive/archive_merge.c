@@ -345,6 +345,8 @@ static int put_sample(struct copying *copying, const struct merged_thread *threa
 		.run_ns = sample->run_ns,
 		.event = sample->event,
 		.weight = sample->weight,
+		.stack_base = sample->stack_base,
+		.far_sp = sample->far_sp,
 	};
 	int err = collect_frames(copying, sample->stack, &entry);
 

@@ -176,7 +176,8 @@ static int read_head(struct section_reader *reader)
 	if (memcmp(head.magic, FILE_MAGIC, sizeof(head.magic)) != 0 ||
 	    le32toh(head.crc) != crc_of(&head, sizeof(head)))
 		return -EBADMSG;
-	if (le16toh(head.version) != SECTION_VERSION)
+	if (le16toh(head.version) < SECTION_OLDEST_VERSION ||
+	    le16toh(head.version) > SECTION_VERSION)
 		return -EPROTONOSUPPORT;
 	reader->at = sizeof(head);
 	return 0;

@@ -4,15 +4,28 @@
  *
  * Numbers are ULEB128; "zigzag" ones are differences, modulo 2^64, zigzag-coded.
  *
- *   entry:   kind | period_ns, if RESTART | what the kind says
+ *   entry:   kind | restart, if RESTART | what the kind says
  *
  *   kind:    bit 7       bit 6..1                              bit 0
  *            1: sample   which fields follow, see below        RESTART
- *            0           1..63: other kinds, none so far       RESTART
+ *            0           1: a sample with more                 RESTART
+ *                        2..63: other kinds, none so far
+ *
+ *   restart: 0 | version | period_ns
  *
  * RESTART begins an epoch: nothing is known any more; "before" in what follows means before in the
  * same epoch. The first entry that begins in a chunk restarts, so that a chunk can be read when all
- * older ones are gone.
+ * older ones are gone. The version is that of the epoch's grammar: 3. Version 2 had no such number,
+ * its restart was `period_ns`, which is never 0. Epochs of both may be in one buffer.
+ *
+ *   a sample with more:
+ *     fields               1 byte; bits that have no meaning are 0
+ *     bit 0  EVENT        | event                    else: 0, the timer
+ *     bit 1  WEIGHT       | zigzag weight            else: 1
+ *     bit 2  STACK_BASE   | zigzag stack_base - the one told before, of any thread
+ *                                                    else: the thread's before
+ *     bit 3  FAR_SP       | zigzag far_sp, likewise
+ *     a sample, from its kind on, without RESTART
  *
  *   sample:
  *     bit 1  THREAD       | thread << 1 | e          else: that of the sample before, e is 0
@@ -36,19 +49,26 @@
  *
  * A stack is the number of its leaf's node in a tree of (prefix node, frame); at first a thread's
  * is "none". New frames become nodes 0, 1, 2, ... of the epoch, each called by the one before it
- * and the first of them by the base; the last is the stack. A frame is code, user or kernel; the
- * first time it is told by its address, later by its number:
+ * and the first of them by the base; the last is the stack. A frame (frame.h) is told once by
+ * what it is, later by its number:
  *
  *   new frames:
  *     r << 1                                   r frames (not 0), each the one that last came after
  *                                              the one before it among new frames of one entry
- *     (2 + n) << 1 | 1                         frame n
- *     0 << 1 | 1   | zigzag pc - user pc       user code; "user pc" is the one told so before, or 0
- *     1 << 1 | 1   | zigzag pc - kernel pc     kernel code, likewise
+ *     (3 + n) << 1 | 1                         frame n
+ *     0 << 1 | 1   | change | stack_words      user code
+ *     1 << 1 | 1   | change                    kernel code
+ *     2 << 1 | 1   | kind | change             another kind of frame, 2 to 15
+ *
+ *   change: zigzag value - the value of the last frame of its kind that was told so, or 0
+ *
+ * In version 2, no frame had stack_words, frame n was (2 + n) << 1 | 1, there were no samples
+ * with more, and why a stack was cut was said by its root: a user frame whose value was an enum
+ * gb_stack_end.
  *
  * 1 ms later, still running, a stack that is 2 frames up from the last one and 1 frame down:
  *
- *   98 | 8E 01 | 02 | 15         kind RAN_ON, base 1 | 71 ns more than a period | 2 up | frame 8
+ *   98 | 8E 01 | 02 | 17         kind RAN_ON, base 1 | 71 ns more than a period | 2 up | frame 8
  */
 #ifndef GECKOBPF_BUFFER_ENTRY_H
 #define GECKOBPF_BUFFER_ENTRY_H
@@ -74,22 +94,44 @@ enum entry_kind {
 	ENTRY_SAMPLE = 1 << 7,
 };
 
+#define ENTRY_VERSION 3
+
+/* Entries that are no mere samples: bit 6..1 of the kind. */
+enum entry_number {
+	ENTRY_MORE_SAMPLE = 1,
+};
+
+/* Fields of a sample with more. */
+enum sample_more {
+	MORE_EVENT = 1 << 0,
+	MORE_WEIGHT = 1 << 1,
+	MORE_STACK_BASE = 1 << 2,
+	MORE_FAR_SP = 1 << 3,
+	MORE_ALL = (1 << 4) - 1,
+};
+
+/* The first two are kinds of frames as well. */
 enum frame_token {
 	FRAME_NEW_USER = 0,
 	FRAME_NEW_KERNEL = 1,
-	FRAME_NUMBER = 2, /* this one and all above */
+	FRAME_NEW_OTHER = 2,
+	FRAME_NUMBER = 3, /* this one and all above */
 };
 
 /* Of an epoch, at most. */
 #define ENTRY_MAX_NODES (1U << 30)
 
+/* What comes before a sample, at most: a kind, a restart, fields of a sample with more. */
+#define ENTRY_HEAD_BYTES                                                                           \
+	(1 + 2 + LEB128_MAX_BYTES_U64 + 1 + LEB128_MAX_BYTES_U32 + 3 * LEB128_MAX_BYTES_U64)
+
 /*
- * Of an entry, at most. A new frame is told by a token and an address, and before it there may be a
+ * Of an entry, at most. A new frame is told by a token, a kind or stack_words, and a value, and before it there may be a
  * run.
  */
-#define ENTRY_FRAME_BYTES (1 + LEB128_MAX_BYTES_U64 + 2)
+#define ENTRY_FRAME_BYTES (1 + 3 + LEB128_MAX_BYTES_U64 + 2)
 #define ENTRY_MAX_BYTES                                                                            \
-	(2 + 2 * LEB128_MAX_BYTES_U32 + 5 * LEB128_MAX_BYTES_U64 +                                 \
+	(ENTRY_HEAD_BYTES + 2 + 2 * LEB128_MAX_BYTES_U32 + 5 * LEB128_MAX_BYTES_U64 +              \
 	 SAMPLE_MAX_FRAMES * ENTRY_FRAME_BYTES)
 
 struct entry_cache;

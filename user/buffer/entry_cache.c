@@ -52,7 +52,7 @@ uint64_t entry_cache_begin(struct entry_cache *cache)
 /* One by one: the compiler would make calls of memmove() out of a loop. */
 static inline void copy_way(struct entry_cache_set *set, size_t to, size_t from)
 {
-	set->pc[to] = set->pc[from];
+	set->key[to] = set->key[from];
 	set->tag[to] = set->tag[from];
 	set->number[to] = set->number[from];
 	set->link[to] = set->link[from];
@@ -65,7 +65,7 @@ void entry_cache_put_first(struct entry_cache_set *set, size_t way,
 	if (way == 2)
 		copy_way(set, 2, 1);
 	copy_way(set, 1, 0);
-	set->pc[0] = item->pc;
+	set->key[0] = item->key;
 	set->tag[0] = item->tag;
 	set->number[0] = item->number;
 	set->link[0] = item->link;

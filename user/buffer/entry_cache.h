@@ -3,19 +3,20 @@
  * entry_cache.h - what was told of stacks, for the encoders (entry.h) of all processes, in memory
  * of one fixed size.
  *
- *   node    (epoch, kind, prefix node, pc) -> number
- *   frame   (epoch, kind, pc)              -> number, the frame that last followed it
+ *   node    (epoch, kind, prefix node, key) -> number
+ *   frame   (epoch, kind, key)              -> number, the frame that last followed it
  *
- *   set, one cache line:   | pc 0 1 2 | tag 0 1 2 | number 0 1 2 | link 0 1 2 | 0 |
- *                                       tag:  epoch << 2 | kind
- *                                       link: prefix node, or the frame that followed
+ *   set, one cache line:   | key 0 1 2 | tag 0 1 2 | number 0 1 2 | link 0 1 2 | 0 |
+ *                                        tag:  epoch << 5 | kind of the frame << 1 | node or frame
+ *                                        key:  value of the frame | stack_words << 48
+ *                                        link: prefix node, or the frame that followed
  *
  * A cache: the key's hash names a set, and when that is full, what was not asked for the longest is
  * forgotten. Encoders then tell it again, which costs bytes and nothing else. Keys are compared
  * whole, so what is found is right. Way 0 was used last. Hashes are the user's: they should not
  * depend on the epoch, so that what one epoch has brought close to the CPU is close in the next.
  *
- * An epoch is named by 64 bits, of which tags hold the lower 30, the others being 0. When these
+ * An epoch is named by 64 bits, of which tags hold the lower 27, the others being 0. When these
  * run out, all is forgotten and the upper half changes: epochs from before are over
  * (entry_cache_knows).
  */
@@ -26,16 +27,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "buffer/frame.h"
+
 #define ENTRY_CACHE_BYTES (8 << 20) /* the usual size */
 #define ENTRY_CACHE_WAYS 3
 #define ENTRY_CACHE_NONE UINT32_MAX
-#define ENTRY_CACHE_EPOCHS (1U << 30)
+#define ENTRY_CACHE_EPOCHS (1U << 27)
+#define ENTRY_CACHE_KIND_BITS 4
 
-/* Kernel code is the kind after user code. */
-enum entry_cache_kind { ENTRY_CACHE_NODE = 0, ENTRY_CACHE_FRAME = 2 };
+_Static_assert(FRAME_KINDS_MAX == 1 << ENTRY_CACHE_KIND_BITS, "tags have room for the kinds");
+
+enum entry_cache_what { ENTRY_CACHE_NODE = 0, ENTRY_CACHE_FRAME = 1 };
 
 struct entry_cache_set {
-	uint64_t pc[ENTRY_CACHE_WAYS];
+	uint64_t key[ENTRY_CACHE_WAYS];
 	uint32_t tag[ENTRY_CACHE_WAYS]; /* 0: empty */
 	uint32_t number[ENTRY_CACHE_WAYS];
 	uint32_t link[ENTRY_CACHE_WAYS];
@@ -54,7 +59,7 @@ struct entry_cache {
 
 /* What a set has in one way. */
 struct entry_cache_item {
-	uint64_t pc;
+	uint64_t key;
 	uint32_t tag, number, link;
 };
 
@@ -71,16 +76,21 @@ static inline bool entry_cache_knows(const struct entry_cache *cache, uint64_t e
 	return epoch >> 32 == cache->generation;
 }
 
-static inline uint32_t entry_cache_tag(uint64_t epoch, enum entry_cache_kind kind,
-				       uint32_t is_kernel)
+static inline uint32_t entry_cache_tag(uint64_t epoch, enum entry_cache_what what, uint8_t kind)
 {
-	return (uint32_t)epoch << 2 | (uint32_t)kind | is_kernel;
+	return (uint32_t)epoch << (ENTRY_CACHE_KIND_BITS + 1) | (uint32_t)kind << 1 |
+	       (uint32_t)what;
+}
+
+static inline uint64_t entry_cache_key(const struct frame *frame)
+{
+	return frame->value | (uint64_t)frame->stack_words << GB_FRAME_PC_BITS;
 }
 
 /* Continues a hash; its upper half is the good one. */
-static inline uint64_t entry_cache_hash(uint64_t hash, uint64_t pc, uint32_t is_kernel)
+static inline uint64_t entry_cache_hash(uint64_t hash, uint64_t key, uint8_t kind)
 {
-	hash = (hash ^ pc ^ (uint64_t)is_kernel << 62) * 0x9e3779b97f4a7c15;
+	hash = (hash ^ key ^ (uint64_t)kind << 60) * 0x9e3779b97f4a7c15;
 	return hash ^ hash >> 32;
 }
 
@@ -107,19 +117,19 @@ static inline void entry_cache_touch(struct entry_cache_set *set, size_t way)
 
 	if (!way)
 		return;
-	item = (struct entry_cache_item){set->pc[way], set->tag[way], set->number[way],
+	item = (struct entry_cache_item){set->key[way], set->tag[way], set->number[way],
 					 set->link[way]};
 	entry_cache_put_first(set, way, &item);
 }
 
 /* The number of a node; ENTRY_CACHE_NONE: not known. */
 static inline uint32_t entry_cache_find_node(struct entry_cache_set *set, uint32_t tag,
-					     uint32_t prefix, uint64_t pc)
+					     uint32_t prefix, uint64_t key)
 {
 	size_t way;
 
 	for (way = 0; way < ENTRY_CACHE_WAYS; way++) {
-		if (set->pc[way] != pc || set->link[way] != prefix || set->tag[way] != tag)
+		if (set->key[way] != key || set->link[way] != prefix || set->tag[way] != tag)
 			continue;
 		entry_cache_touch(set, way);
 		return set->number[0];
@@ -128,12 +138,12 @@ static inline uint32_t entry_cache_find_node(struct entry_cache_set *set, uint32
 }
 
 /* Whether a frame is known; it is in way 0 then. */
-static inline bool entry_cache_find_frame(struct entry_cache_set *set, uint32_t tag, uint64_t pc)
+static inline bool entry_cache_find_frame(struct entry_cache_set *set, uint32_t tag, uint64_t key)
 {
 	size_t way;
 
 	for (way = 0; way < ENTRY_CACHE_WAYS; way++) {
-		if (set->pc[way] != pc || set->tag[way] != tag)
+		if (set->key[way] != key || set->tag[way] != tag)
 			continue;
 		entry_cache_touch(set, way);
 		return true;

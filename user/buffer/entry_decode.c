@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "buffer/entry_reader.h"
 #include "buffer/epoch.h"
 
 #define FRAME_NONE UINT32_MAX
@@ -24,17 +25,11 @@ struct entry_decoder {
 	struct epoch epoch;
 	uint32_t stack; /* of the sample before */
 	bool is_started;
+	bool is_version_2; /* the epoch */
 	struct known_frame *frames; /* by number: epoch.frame_count */
 	size_t frame_capacity;
 	uint32_t *prefixes; /* by node: epoch.node_count */
 	size_t prefix_capacity;
-};
-
-/* What is left of one payload, and who is told. */
-struct reader {
-	const uint8_t *in, *end;
-	const struct profile_visitor *visitor;
-	void *context;
 };
 
 int entry_decoder_open(struct entry_decoder **out)
@@ -62,26 +57,6 @@ void entry_decoder_forget(struct entry_decoder *decoder)
 	decoder->is_started = false;
 }
 
-static inline int get_number(struct reader *reader, uint64_t max, uint64_t *value)
-{
-	const uint8_t *after = leb128_get(reader->in, reader->end, value);
-
-	if (!after || *value > max)
-		return -EBADMSG;
-	reader->in = after;
-	return 0;
-}
-
-/* A difference, to be added modulo 2^64. */
-static inline int get_signed(struct reader *reader, uint64_t *value)
-{
-	int err = get_number(reader, UINT64_MAX, value);
-
-	if (!err)
-		*value = (uint64_t)unzigzag(*value);
-	return err;
-}
-
 /* ---- values -------------------------------------------------------------------- */
 
 static int get_thread(struct reader *reader, uint8_t kind, struct epoch *epoch)
@@ -96,10 +71,7 @@ static int get_thread(struct reader *reader, uint8_t kind, struct epoch *epoch)
 		err = epoch_enter_thread(epoch, (uint32_t)(number >> 1));
 	if (err || !(number & 1))
 		return err;
-	if (reader->in == reader->end)
-		return -EBADMSG;
-	epoch->thread->user_end = *reader->in++;
-	return 0;
+	return get_byte(reader, &epoch->thread->user_end);
 }
 
 static int get_time(struct reader *reader, uint8_t kind, uint64_t period_ns, uint64_t *since_ns)
@@ -171,6 +143,8 @@ static int get_values(struct reader *reader, uint8_t kind, struct epoch *epoch,
 	sample->user_end = thread->user_end;
 	sample->time_ns = thread->time_ns;
 	sample->cpu_ns = cpu_time(thread->time_ns, thread->wait_us);
+	sample->stack_base = thread->stack_base;
+	sample->far_sp = thread->far_sp;
 	return 0;
 }
 
@@ -209,12 +183,13 @@ static int get_base(struct reader *reader, uint8_t kind, const struct entry_deco
 	return 0;
 }
 
-/* Why a stack ended early is a root of user code whose address is the reason: no code is that low. */
-static struct frame told_frame(const struct known_frame *known, uint32_t prefix)
+/* In version 2, why a stack was cut was said by a root of user code: no code is at addresses that low. */
+static struct frame told_frame(const struct entry_decoder *decoder, uint32_t number,
+			       uint32_t prefix)
 {
-	struct frame frame = known->frame;
+	struct frame frame = decoder->frames[number].frame;
 
-	if (prefix == STACK_NODE_NONE && frame_is(&frame, GB_FRAME_USER) &&
+	if (decoder->is_version_2 && prefix == STACK_NODE_NONE && frame_is(&frame, GB_FRAME_USER) &&
 	    frame.value < GB_STACK_END_COUNT)
 		frame.kind = GB_FRAME_TRUNCATED;
 	return frame;
@@ -224,7 +199,7 @@ static struct frame told_frame(const struct known_frame *known, uint32_t prefix)
 static int add_node(struct reader *reader, struct entry_decoder *decoder, uint32_t number,
 		    uint32_t *stack)
 {
-	const struct frame frame = told_frame(&decoder->frames[number], *stack);
+	const struct frame frame = told_frame(decoder, number, *stack);
 	uint32_t node = decoder->epoch.node_count;
 	int err;
 
@@ -243,20 +218,38 @@ static int add_node(struct reader *reader, struct entry_decoder *decoder, uint32
 	return 0;
 }
 
-static int add_frame(struct reader *reader, struct entry_decoder *decoder, bool is_kernel)
+/* One that was not told before: what it is. */
+static int get_new_frame(struct reader *reader, struct entry_decoder *decoder, uint64_t token,
+			 struct frame *frame)
 {
-	struct epoch *epoch = &decoder->epoch;
-	uint64_t change;
-	int err = get_signed(reader, &change);
+	uint64_t kind = token, change, words = 0;
+	int err = token == FRAME_NEW_OTHER ? get_number(reader, FRAME_KINDS_MAX - 1, &kind) : 0;
+
+	if (!err)
+		err = get_signed(reader, &change);
+	if (!err && token == FRAME_NEW_USER && !decoder->is_version_2)
+		err = get_number(reader, FRAME_FAR, &words);
+	if (err)
+		return err;
+	decoder->epoch.value[kind] += change;
+	*frame = (struct frame){.value = decoder->epoch.value[kind],
+				.stack_words = (uint16_t)words,
+				.kind = (uint8_t)kind};
+	return 0;
+}
+
+static int add_frame(struct reader *reader, struct entry_decoder *decoder, uint64_t token)
+{
+	uint32_t *count = &decoder->epoch.frame_count;
+	struct frame frame;
+	int err = get_new_frame(reader, decoder, token, &frame);
 
 	if (!err)
 		err = array_reserve((void **)&decoder->frames, &decoder->frame_capacity,
-				    (size_t)epoch->frame_count + 1, sizeof(*decoder->frames));
+				    (size_t)*count + 1, sizeof(*decoder->frames));
 	if (err)
 		return err;
-	epoch->pc[is_kernel] += change;
-	decoder->frames[epoch->frame_count++] = (struct known_frame){
-		{.value = epoch->pc[is_kernel], .kind = is_kernel}, FRAME_NONE};
+	decoder->frames[(*count)++] = (struct known_frame){frame, FRAME_NONE};
 	return 0;
 }
 
@@ -289,13 +282,14 @@ static int get_expected(struct reader *reader, struct entry_decoder *decoder, ui
 static int get_frame(struct reader *reader, struct entry_decoder *decoder, uint64_t token,
 		     struct frame_run *run)
 {
+	uint32_t first = decoder->is_version_2 ? FRAME_NEW_OTHER : FRAME_NUMBER;
 	uint32_t number = decoder->epoch.frame_count;
 	int err = 0;
 
-	if (token < FRAME_NUMBER)
-		err = add_frame(reader, decoder, token == FRAME_NEW_KERNEL);
-	else if (token - FRAME_NUMBER < number)
-		number = (uint32_t)(token - FRAME_NUMBER);
+	if (token < first)
+		err = add_frame(reader, decoder, token);
+	else if (token - first < number)
+		number = (uint32_t)(token - first);
 	else
 		return -EBADMSG;
 	if (err || !run->room--)
@@ -327,14 +321,53 @@ static int get_new_frames(struct reader *reader, struct entry_decoder *decoder, 
 
 /* ---- entries ------------------------------------------------------------------- */
 
+/* What a sample with more says. */
+struct more {
+	uint8_t fields;
+	uint64_t event, weight, stack_base, far_sp;
+};
+
+static int get_more(struct reader *reader, struct epoch *epoch, struct more *more)
+{
+	int err = get_byte(reader, &more->fields);
+
+	if (!err && more->fields & ~MORE_ALL)
+		err = -EBADMSG;
+	if (!err && more->fields & MORE_EVENT)
+		err = get_number(reader, UINT32_MAX, &more->event);
+	if (!err && more->fields & MORE_WEIGHT)
+		err = get_signed(reader, &more->weight);
+	if (!err && more->fields & MORE_STACK_BASE)
+		err = get_signed(reader, &more->stack_base);
+	if (!err && more->fields & MORE_FAR_SP)
+		err = get_signed(reader, &more->far_sp);
+	if (err)
+		return err;
+	epoch->stack_base += more->stack_base;
+	epoch->far_sp += more->far_sp;
+	return 0;
+}
+
+static void note_more(struct epoch *epoch, const struct more *more, struct sample_view *sample)
+{
+	sample->event = (uint32_t)more->event;
+	sample->weight = more->fields & MORE_WEIGHT ? (int64_t)more->weight : 1;
+	if (more->fields & MORE_STACK_BASE)
+		epoch->thread->stack_base = epoch->stack_base;
+	if (more->fields & MORE_FAR_SP)
+		epoch->thread->far_sp = epoch->far_sp;
+}
+
 static int get_sample(struct reader *reader, uint8_t kind, struct entry_decoder *decoder,
-		      struct sample_view *sample)
+		      const struct more *more, struct sample_view *sample)
 {
 	struct epoch *epoch = &decoder->epoch;
 	int err = get_thread(reader, kind, epoch);
 
-	if (!err)
-		err = get_values(reader, kind, epoch, sample);
+	if (err)
+		return err;
+	note_more(epoch, more, sample);
+	err = get_values(reader, kind, epoch, sample);
 	if (err)
 		return err;
 	sample->stack = epoch->thread->stack;
@@ -348,15 +381,78 @@ static int get_sample(struct reader *reader, uint8_t kind, struct entry_decoder 
 	return 0;
 }
 
+/* A sample, told to the visitor. */
+static int take_sample(struct reader *reader, uint8_t kind, struct entry_decoder *decoder,
+		       const struct more *more)
+{
+	struct sample_view sample = {0};
+	int err = get_sample(reader, kind, decoder, more, &sample);
+
+	if (!err)
+		return reader->visitor->sample(reader->context, &sample);
+	entry_decoder_forget(decoder);
+	return err;
+}
+
+static int decode_sample(struct reader *reader, uint8_t kind, struct entry_decoder *decoder)
+{
+	const struct more nothing = {0};
+
+	return take_sample(reader, kind, decoder, &nothing);
+}
+
+static int decode_more_sample(struct reader *reader, uint8_t kind, struct entry_decoder *decoder)
+{
+	struct more more = {0};
+	int err = get_more(reader, &decoder->epoch, &more);
+
+	if (!err)
+		err = get_byte(reader, &kind);
+	if (!err && (kind & (ENTRY_SAMPLE | ENTRY_RESTART)) == ENTRY_SAMPLE)
+		return take_sample(reader, kind, decoder, &more);
+	entry_decoder_forget(decoder);
+	return err ? err : -EBADMSG;
+}
+
+/*
+ * The kinds of entries: the bits of a kind by which one is known, and who reads what follows its restart. The reader forgets
+ * what it knows when the bytes make no sense. A new kind is a row, and a reader in a file of its own.
+ */
+static const struct entry_row {
+	uint8_t mask, bits;
+	int (*decode)(struct reader *reader, uint8_t kind, struct entry_decoder *decoder);
+} rows[] = {
+	{ENTRY_SAMPLE, ENTRY_SAMPLE, decode_sample},
+	{(uint8_t)~ENTRY_RESTART, ENTRY_MORE_SAMPLE << 1, decode_more_sample},
+};
+
+static const struct entry_row *find_row(uint8_t kind)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if ((kind & rows[i].mask) == rows[i].bits)
+			return &rows[i];
+	return NULL;
+}
+
 static int decode_restart(struct reader *reader, struct entry_decoder *decoder)
 {
-	uint64_t period_ns;
+	uint64_t period_ns, version = 2;
 	int err = get_number(reader, UINT64_MAX, &period_ns);
 
+	if (!err && !period_ns) {
+		err = get_number(reader, UINT64_MAX, &version);
+		if (!err)
+			err = get_number(reader, UINT64_MAX, &period_ns);
+		if (!err && version != ENTRY_VERSION)
+			err = -EBADMSG;
+	}
 	if (err || !period_ns)
 		return -EBADMSG;
 	epoch_restart(&decoder->epoch, period_ns);
 	decoder->stack = STACK_NODE_NONE;
+	decoder->is_version_2 = version == 2;
 	decoder->is_started = true;
 	return reader->visitor->restart(reader->context);
 }
@@ -365,18 +461,16 @@ int entry_decode(struct entry_decoder *decoder, const uint8_t *bytes, size_t siz
 		 const struct profile_visitor *visitor, void *context)
 {
 	struct reader reader = {bytes, bytes + size, visitor, context};
-	struct sample_view sample = {.weight = 1};
 	uint8_t kind = size ? *reader.in++ : 0;
+	const struct entry_row *row = find_row(kind);
 	int err = 0;
 
-	if (!(kind & ENTRY_SAMPLE) || !(kind & ENTRY_RESTART || decoder->is_started))
+	if (!row || !(kind & ENTRY_RESTART || decoder->is_started))
 		err = -EBADMSG;
 	else if (kind & ENTRY_RESTART)
 		err = decode_restart(&reader, decoder);
 	if (!err)
-		err = get_sample(&reader, kind, decoder, &sample);
-	if (!err)
-		return visitor->sample(context, &sample);
+		return row->decode(&reader, kind, decoder);
 	entry_decoder_forget(decoder);
 	return err;
 }

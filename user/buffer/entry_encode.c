@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -19,10 +20,9 @@
 
 /* A frame of the stack that was encoded last. */
 struct path_step {
-	uint64_t pc;
-	uint64_t hash; /* of all pcs from the root to this one: where the cache has its node */
+	struct frame frame;
+	uint64_t hash; /* of all frames from the root to this one: where the cache has its node */
 	struct entry_cache_set *frame_set; /* where the cache has its frame; of new nodes */
-	uint32_t is_kernel;
 	uint32_t node;
 };
 
@@ -88,11 +88,6 @@ static void put_signed(struct writer *writer, uint64_t difference)
 
 /* ---- the path ------------------------------------------------------------------ */
 
-static uint32_t is_kernel_frame(const struct sample_entry *sample, size_t n)
-{
-	return frame_is(&sample->frames[n], GB_FRAME_KERNEL);
-}
-
 /* How many frames, from the root, the sample shares with the one before. */
 static size_t shared_path(const struct entry_encoder *encoder, const struct sample_entry *sample,
 			  size_t frame_count)
@@ -100,13 +95,9 @@ static size_t shared_path(const struct entry_encoder *encoder, const struct samp
 	size_t end = frame_count < encoder->path_count ? frame_count : encoder->path_count;
 	size_t n;
 
-	for (n = 0; n < end; n++) {
-		const struct path_step *step = &encoder->path[n];
-
-		if (step->pc != sample->frames[n].value ||
-		    step->is_kernel != is_kernel_frame(sample, n))
+	for (n = 0; n < end; n++)
+		if (!frame_equals(&encoder->path[n].frame, &sample->frames[n]))
 			break;
-	}
 	return n;
 }
 
@@ -123,9 +114,8 @@ static void lay_path(struct entry_encoder *encoder, const struct sample_entry *s
 	for (n = from; n < frame_count; n++) {
 		struct path_step *step = &encoder->path[n];
 
-		step->pc = sample->frames[n].value;
-		step->is_kernel = is_kernel_frame(sample, n);
-		hash = entry_cache_hash(hash, step->pc, step->is_kernel);
+		step->frame = sample->frames[n];
+		hash = entry_cache_hash(hash, entry_cache_key(&step->frame), step->frame.kind);
 		step->hash = hash;
 		__builtin_prefetch(entry_cache_set(encoder->cache, hash));
 	}
@@ -147,8 +137,8 @@ static size_t find_nodes(struct entry_encoder *encoder, size_t n)
 
 		node = entry_cache_find_node(
 			entry_cache_set(encoder->cache, step->hash),
-			entry_cache_tag(encoder->cache_epoch, ENTRY_CACHE_NODE, step->is_kernel),
-			node, step->pc);
+			entry_cache_tag(encoder->cache_epoch, ENTRY_CACHE_NODE, step->frame.kind),
+			node, entry_cache_key(&step->frame));
 		if (node == ENTRY_CACHE_NONE)
 			break;
 		step->node = node;
@@ -163,9 +153,9 @@ static void make_nodes(struct entry_encoder *encoder, size_t n)
 	for (; n < encoder->path_count; n++) {
 		struct path_step *step = &encoder->path[n];
 		const struct entry_cache_item item = {
-			.pc = step->pc,
+			.key = entry_cache_key(&step->frame),
 			.tag = entry_cache_tag(encoder->cache_epoch, ENTRY_CACHE_NODE,
-					       step->is_kernel),
+					       step->frame.kind),
 			.number = encoder->epoch.node_count++,
 			.link = node,
 		};
@@ -311,7 +301,7 @@ static void put_run(struct writer *writer, uint64_t frames)
 
 static uint32_t frame_tag(const struct entry_encoder *encoder, const struct path_step *step)
 {
-	return entry_cache_tag(encoder->cache_epoch, ENTRY_CACHE_FRAME, step->is_kernel);
+	return entry_cache_tag(encoder->cache_epoch, ENTRY_CACHE_FRAME, step->frame.kind);
 }
 
 /* Finds out where the frames from step `n` on are to be looked up. */
@@ -319,24 +309,30 @@ static void lay_frames(struct entry_encoder *encoder, size_t n)
 {
 	for (; n < encoder->path_count; n++) {
 		struct path_step *step = &encoder->path[n];
-		uint64_t hash = entry_cache_hash(~encoder->seed, step->pc, step->is_kernel);
+		uint64_t hash = entry_cache_hash(~encoder->seed, entry_cache_key(&step->frame),
+						 step->frame.kind);
 
 		step->frame_set = entry_cache_set(encoder->cache, hash);
 		__builtin_prefetch(step->frame_set);
 	}
 }
 
-/* A frame that the cache does not know, by its address. */
+/* A frame that the cache does not know, by its value. */
 static void put_new_frame(struct writer *writer, struct epoch *epoch, const struct path_step *step,
 			  uint32_t tag)
 {
-	const struct entry_cache_item item = {step->pc, tag, epoch->frame_count++,
+	const struct frame *frame = &step->frame;
+	const struct entry_cache_item item = {entry_cache_key(frame), tag, epoch->frame_count++,
 					      ENTRY_CACHE_NONE};
-	uint64_t *before = &epoch->pc[step->is_kernel];
+	uint64_t *before = &epoch->value[frame->kind];
 
-	put_token(writer, step->is_kernel ? FRAME_NEW_KERNEL : FRAME_NEW_USER);
-	put_signed(writer, step->pc - *before);
-	*before = step->pc;
+	put_token(writer, frame->kind < FRAME_NEW_OTHER ? frame->kind : FRAME_NEW_OTHER);
+	if (frame->kind >= FRAME_NEW_OTHER)
+		put_number(writer, frame->kind);
+	put_signed(writer, frame->value - *before);
+	if (frame_is(frame, GB_FRAME_USER))
+		put_number(writer, frame->stack_words);
+	*before = frame->value;
 	entry_cache_put(step->frame_set, &item);
 }
 
@@ -346,7 +342,7 @@ static void put_new_frame(struct writer *writer, struct epoch *epoch, const stru
  */
 static void set_next(const struct path_step *step, uint32_t tag, uint32_t number)
 {
-	if (entry_cache_find_frame(step->frame_set, tag, step->pc))
+	if (entry_cache_find_frame(step->frame_set, tag, entry_cache_key(&step->frame)))
 		step->frame_set->link[0] = number;
 }
 
@@ -373,7 +369,8 @@ static void put_new_frames(struct writer *writer, struct entry_encoder *encoder,
 	for (n = known; n < encoder->path_count; n++, before = number) {
 		const struct path_step *step = &encoder->path[n];
 		uint32_t tag = frame_tag(encoder, step);
-		bool is_known = entry_cache_find_frame(step->frame_set, tag, step->pc);
+		bool is_known =
+			entry_cache_find_frame(step->frame_set, tag, entry_cache_key(&step->frame));
 
 		if (is_known && step->frame_set->number[0] == expected) {
 			number = expected;
@@ -404,19 +401,77 @@ static int make_room(struct entry_encoder *encoder, const struct sample_entry *s
 			     sizeof(*encoder->path));
 }
 
-static void restart_if_needed(struct entry_encoder *encoder, bool is_wanted, struct writer *writer)
+/* Whether it does. */
+static bool restart_if_needed(struct entry_encoder *encoder, bool is_wanted)
 {
 	if (!is_wanted && encoder->cache_epoch &&
 	    entry_cache_knows(encoder->cache, encoder->cache_epoch) &&
 	    encoder->epoch.node_count < ENTRY_MAX_NODES - SAMPLE_MAX_FRAMES)
-		return;
+		return false;
 	epoch_restart(&encoder->epoch, encoder->period_ns);
 	encoder->cache_epoch = entry_cache_begin(encoder->cache);
 	if (!encoder->seed)
 		encoder->seed = encoder->cache_epoch;
 	encoder->path_count = 0;
-	writer->kind |= ENTRY_RESTART;
-	put_number(writer, encoder->period_ns);
+	return true;
+}
+
+static bool is_news(uint64_t told, uint64_t address)
+{
+	return address && address != told;
+}
+
+/* What is there to say of a sample that most have nothing to say of: bits of enum sample_more. */
+static uint8_t more_to_say(const struct thread_slot *thread, const struct sample_entry *sample)
+{
+	return (uint8_t)((sample->event ? MORE_EVENT : 0) |
+			 (sample->weight != 1 ? MORE_WEIGHT : 0) |
+			 (is_news(thread->stack_base, sample->stack_base) ? MORE_STACK_BASE : 0) |
+			 (is_news(thread->far_sp, sample->far_sp) ? MORE_FAR_SP : 0));
+}
+
+static void put_more(struct writer *writer, struct epoch *epoch, uint8_t more,
+		     const struct sample_entry *sample)
+{
+	*writer->out++ = more;
+	if (more & MORE_EVENT)
+		put_number(writer, sample->event);
+	if (more & MORE_WEIGHT)
+		put_signed(writer, (uint64_t)sample->weight);
+	if (more & MORE_STACK_BASE) {
+		put_signed(writer, sample->stack_base - epoch->stack_base);
+		epoch->stack_base = epoch->thread->stack_base = sample->stack_base;
+	}
+	if (more & MORE_FAR_SP) {
+		put_signed(writer, sample->far_sp - epoch->far_sp);
+		epoch->far_sp = epoch->thread->far_sp = sample->far_sp;
+	}
+}
+
+/*
+ * Puts before the sample at `body`, whose first byte is its kind, what comes before it. Returns where that begins.
+ */
+static uint8_t *put_head(struct entry_encoder *encoder, const struct sample_entry *sample,
+			 bool is_restart, uint8_t *body)
+{
+	uint8_t more = more_to_say(encoder->epoch.thread, sample);
+	uint8_t head[ENTRY_HEAD_BYTES];
+	struct writer writer = {.out = head + 1};
+	size_t size;
+
+	if (!more && !is_restart)
+		return body;
+	head[0] = (uint8_t)((more ? ENTRY_MORE_SAMPLE << 1 : *body++) |
+			    (is_restart ? ENTRY_RESTART : 0));
+	if (is_restart) {
+		put_number(&writer, 0);
+		put_number(&writer, ENTRY_VERSION);
+		put_number(&writer, encoder->period_ns);
+	}
+	if (more)
+		put_more(&writer, &encoder->epoch, more, sample);
+	size = (size_t)(writer.out - head);
+	return memcpy(body - size, head, size);
 }
 
 static int encode(struct entry_encoder *encoder, const struct sample_entry *sample,
@@ -439,20 +494,20 @@ static int encode(struct entry_encoder *encoder, const struct sample_entry *samp
 int entry_encode_sample(struct entry_encoder *encoder, const struct sample_entry *sample,
 			bool restart, const uint8_t **bytes, size_t *size)
 {
-	uint8_t *start = encoder->cache->scratch;
-	struct writer writer = {start + 1, ENTRY_SAMPLE};
+	uint8_t *body = encoder->cache->scratch + ENTRY_HEAD_BYTES;
+	struct writer writer = {body + 1, ENTRY_SAMPLE};
 	int err = make_room(encoder, sample);
 
 	if (err)
 		return err;
-	restart_if_needed(encoder, restart, &writer);
+	restart = restart_if_needed(encoder, restart);
 	err = encode(encoder, sample, &writer);
 	if (err) {
 		entry_encoder_drop(encoder);
 		return err;
 	}
-	start[0] = writer.kind;
-	*bytes = start;
-	*size = (size_t)(writer.out - start);
+	*body = writer.kind;
+	*bytes = put_head(encoder, sample, restart, body);
+	*size = (size_t)(writer.out - *bytes);
 	return 0;
 }

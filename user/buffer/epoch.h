@@ -13,12 +13,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "buffer/frame.h"
+
 /* The values of a thread's last sample. */
 struct thread_slot {
 	uint32_t thread;
 	uint32_t epoch;
 	uint64_t time_ns; /* at first that of the sample before, of another thread */
 	int64_t wait_us; /* time_ns that was not CPU time, rounded up; at first all of it */
+	uint64_t stack_base, far_sp; /* 0 at first */
 	uint32_t stack; /* STACK_NODE_NONE at first */
 	uint8_t user_end;
 	bool is_known; /* it has a last sample */
@@ -36,7 +39,8 @@ struct epoch {
 	uint64_t period_ns;
 	struct thread_slot *thread; /* of the sample before; NULL: there was none */
 	uint64_t time_ns; /* of the sample before */
-	uint64_t pc[2]; /* told last: of a user frame, of a kernel frame */
+	uint64_t value[FRAME_KINDS_MAX]; /* told last, of a frame of that kind */
+	uint64_t stack_base, far_sp; /* told last */
 	uint32_t node_count, frame_count;
 };
 

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* frame.h - a frame of a stack, in user space. */
+/*
+ * frame.h - a frame of a stack, in user space.
+ *
+ * Where a frame of user code is on the stack follows from the sizes of those above it: a sample says where the outermost one ends
+ * (stack_base), and each begins where its callee's ends. Below a frame that is FAR the stack is elsewhere; a sample says
+ * where for the outermost of them (far_sp).
+ *
+ *   higher addresses
+ *     stack_base  ──> +----------------+
+ *                     | outermost      |  stack_words * 8 bytes
+ *     its RSP     ──> +----------------+ <── CFA of its callee
+ *                     | callee, FAR    |  more than can be told, or on another stack
+ *     far_sp      ──> +----------------+
+ *                     | its callee     |
+ */
 #ifndef GECKOBPF_BUFFER_FRAME_H
 #define GECKOBPF_BUFFER_FRAME_H
 
@@ -8,9 +22,13 @@
 
 #include "geckobpf_frame.h"
 
+#define FRAME_KINDS_MAX 16 /* for which there is room in what is stored */
+#define FRAME_FAR UINT16_MAX
+
 struct frame {
 	uint64_t value; /* what it means depends on the kind */
-	/* enum gb_frame_kind; one that is not known may come from a file that a later version wrote */
+	uint16_t stack_words; /* of user code: its size on the stack / 8, or FRAME_FAR; else 0 */
+	/* enum gb_frame_kind, or one below FRAME_KINDS_MAX that is not known: from a file that a later version wrote */
 	uint8_t kind;
 };
 
@@ -21,7 +39,24 @@ static inline bool frame_is(const struct frame *frame, enum gb_frame_kind kind)
 
 static inline bool frame_equals(const struct frame *one, const struct frame *other)
 {
-	return one->value == other->value && one->kind == other->kind;
+	return one->value == other->value && one->stack_words == other->stack_words &&
+	       one->kind == other->kind;
+}
+
+/*
+ * The RSP in a frame whose CFA is `cfa`, which is the CFA of its callee; 0, here and there: not known. *far_sp is that of the
+ * sample, and is used up by the first FAR frame.
+ */
+static inline uint64_t frame_sp(const struct frame *frame, uint64_t cfa, uint64_t *far_sp)
+{
+	uint64_t sp = cfa - (uint64_t)frame->stack_words * 8;
+
+	if (frame->stack_words == FRAME_FAR) {
+		sp = *far_sp;
+		*far_sp = 0;
+		return sp;
+	}
+	return cfa > (uint64_t)frame->stack_words * 8 ? sp : 0;
 }
 
 #endif

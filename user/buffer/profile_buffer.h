@@ -33,6 +33,8 @@ struct sample_entry {
 	uint64_t run_ns; /* how long it had been on the CPU without a break; 0: not known */
 	uint32_t event; /* what made it: the number of the event; 0: the timer */
 	int64_t weight; /* how much it counts */
+	/* Stack addresses, see frame.h; 0: those of the thread's sample before, or not known. */
+	uint64_t stack_base, far_sp;
 	const struct frame *frames;
 	uint32_t frame_count;
 };
@@ -55,6 +57,7 @@ struct sample_view {
 	uint64_t run_ns;
 	uint32_t event; /* 0: the timer */
 	int64_t weight;
+	uint64_t stack_base, far_sp; /* mean something where the stack has such frames */
 	uint32_t stack; /* node number, or STACK_NODE_NONE: no frames */
 };
 

@@ -471,11 +471,10 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		.time_ns = sample->hdr.time_ns,
 		.cpu_ns = sample->cpu_ns,
 		.run_ns = sample->run_ns,
-		.frames = records->frames,
-		.frame_count = sample_frames_turn(sample, records->frames),
 		.event = sample->event,
 		.weight = sample->weight,
 	};
+	sample_frames_turn(sample, records->frames, &entry);
 	if (profile_buffer_put_sample(process->buffer, &entry)) {
 		records->counts.put_failed++;
 	} else {

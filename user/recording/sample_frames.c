@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "buffer/frame.h"
+#include "buffer/profile_buffer.h"
+
+_Static_assert(GB_FRAME_FAR == FRAME_FAR, "sizes of frames are kept as they come");
 
 /* Whether frames are missing at the root. A thread on its way out has no user stack left to miss. */
 static bool is_truncated(const struct gb_sample *sample)
@@ -26,50 +28,68 @@ static void reverse(struct frame *frames, uint32_t count)
 	}
 }
 
-/* Words of user code, some of which come in pairs. Returns the number of frames. */
-static uint32_t take_user(const __u64 *words, uint32_t count, struct frame *frames)
+/* Frames as they are taken, leaf first. */
+struct taking {
+	struct frame *frames;
+	uint32_t count, users; /* all, and those of user code */
+	uint64_t sp; /* RSP of the next frame of user code; 0: not known */
+	uint64_t far_sp; /* that of the last one that was FAR */
+};
+
+/* Words of user code: GB_FRAME_PC_BITS. Some come in pairs. */
+static void take_user(struct taking *taking, const __u64 *words, uint32_t count)
 {
 	const uint64_t pc_mask = (1ULL << GB_FRAME_PC_BITS) - 1;
-	uint32_t taken = 0, i;
+	uint32_t i;
 
 	for (i = 0; i < count; i++) {
-		frames[taken++] =
-			(struct frame){.value = words[i] & pc_mask, .kind = GB_FRAME_USER};
-		if (words[i] >> GB_FRAME_PC_BITS == GB_FRAME_FAR)
-			i++; /* the next word is no frame */
+		uint16_t size = (uint16_t)(words[i] >> GB_FRAME_PC_BITS);
+
+		taking->frames[taking->count++] = (struct frame){
+			.value = words[i] & pc_mask, .stack_words = size, .kind = GB_FRAME_USER};
+		if (size == GB_FRAME_FAR) {
+			taking->far_sp = taking->sp;
+			taking->sp = ++i < count ? words[i] : 0;
+		} else if (taking->sp) {
+			taking->sp += (uint64_t)size * 8;
+		}
+		taking->users++;
 	}
-	return taken;
 }
 
-static uint32_t take_values(const __u64 *words, const struct gb_frame_run *run,
-			    struct frame *frames)
+static void take_values(struct taking *taking, const __u64 *words, const struct gb_frame_run *run)
 {
 	uint32_t i;
 
 	for (i = 0; i < run->words; i++)
-		frames[i] = (struct frame){.value = words[i], .kind = (uint8_t)run->kind};
-	return run->words;
+		taking->frames[taking->count++] =
+			(struct frame){.value = words[i], .kind = (uint8_t)run->kind};
 }
 
-uint32_t sample_frames_turn(const struct gb_sample *sample, struct frame *frames)
+void sample_frames_turn(const struct gb_sample *sample, struct frame *frames,
+			struct sample_entry *entry)
 {
+	struct taking taking = {.frames = frames, .sp = sample->user_sp};
 	const __u64 *words = sample->pc;
-	uint32_t count = 0, i;
+	uint32_t i;
 
 	for (i = 0; i < GB_SAMPLE_RUNS; i++) {
 		const struct gb_frame_run *run = &sample->runs[i];
 
 		if (run->kind == GB_FRAME_USER)
-			count += take_user(words, run->words, frames + count);
+			take_user(&taking, words, run->words);
 		else
-			count += take_values(words, run, frames + count);
+			take_values(&taking, words, run);
 		words += run->words;
 	}
 	if (is_truncated(sample))
-		frames[count++] =
+		frames[taking.count++] =
 			(struct frame){.value = sample->user_end, .kind = GB_FRAME_TRUNCATED};
-	reverse(frames, count);
-	return count;
+	reverse(frames, taking.count);
+	entry->frames = frames;
+	entry->frame_count = taking.count;
+	entry->stack_base = taking.users ? taking.sp : 0;
+	entry->far_sp = taking.far_sp;
 }
 
 size_t sample_bytes(const struct gb_sample *sample)

@@ -10,14 +10,16 @@
 #include "geckobpf_abi.h"
 
 struct frame;
+struct sample_entry;
 
 #define SAMPLE_FRAMES_MAX (GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS + 1)
 
 /*
- * The record, which is consistent, has the leaf first; the buffer wants the root first, and no stack
- * addresses. A stack that ended early has a root of kind GB_FRAME_TRUNCATED. `frames` has room for SAMPLE_FRAMES_MAX. Returns their number.
+ * Fills in the frames and the stack addresses of `entry`. The record, which is consistent, has the leaf first; the buffer wants
+ * the root first. A stack that ended early has a root of kind GB_FRAME_TRUNCATED. `frames` has room for SAMPLE_FRAMES_MAX.
  */
-uint32_t sample_frames_turn(const struct gb_sample *sample, struct frame *frames);
+void sample_frames_turn(const struct gb_sample *sample, struct frame *frames,
+			struct sample_entry *entry);
 
 /* What such a record has to have bytes. */
 size_t sample_bytes(const struct gb_sample *sample);
