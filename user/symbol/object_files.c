@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* object_files.c - see object_files.h. */
+#include "symbol/object_files.h"
+#include "base/array.h"
+#include "target/object.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define ROOT_BYTES sizeof("/proc/-2147483648/root")
+
+struct object_file {
+	struct symbol_file *file; /* NULL: not asked for so far */
+	char *root; /* borrowed by the symbolizer */
+	bool is_other; /* what is at the path now is not what was mapped */
+};
+
+struct object_files {
+	struct symbolizer *symbolizer;
+	bool owns_symbolizer;
+	struct object_file *items; /* by object number */
+	size_t count, capacity;
+};
+
+int object_files_open(struct object_files **out, struct symbolizer *symbolizer)
+{
+	struct object_files *files = calloc(1, sizeof(*files));
+	int err = 0;
+
+	if (!files)
+		return -ENOMEM;
+	files->symbolizer = symbolizer;
+	files->owns_symbolizer = !symbolizer;
+	if (files->owns_symbolizer)
+		err = symbolizer_open(&files->symbolizer, NULL);
+	if (err) {
+		free(files);
+		return err;
+	}
+	*out = files;
+	return 0;
+}
+
+void object_files_close(struct object_files *files)
+{
+	size_t i;
+
+	if (!files)
+		return;
+	if (files->owns_symbolizer)
+		symbolizer_close(files->symbolizer);
+	for (i = 0; i < files->count; i++)
+		free(files->items[i].root);
+	free(files->items);
+	free(files);
+}
+
+static int make_item(struct object_files *files, size_t number)
+{
+	int err = array_reserve((void **)&files->items, &files->capacity, number + 1,
+				sizeof(*files->items));
+
+	if (err)
+		return err;
+	while (files->count <= number)
+		files->items[files->count++] = (struct object_file){0};
+	return 0;
+}
+
+/* The vDSO is the same file in all processes: read ours. Its section headers are its last part. */
+static int vdso_source(struct symbol_source *source)
+{
+	const ElfW(Ehdr) *header = (const void *)getauxval(AT_SYSINFO_EHDR);
+
+	if (!header)
+		return -ENOENT;
+	source->image = header;
+	source->image_bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+	return source->image_bytes > sizeof(*header) ? 0 : -ENOENT;
+}
+
+static int file_source(const struct object *object, struct object_file *item,
+		       struct symbol_source *source)
+{
+	if (!item->root) {
+		item->root = malloc(ROOT_BYTES);
+		if (!item->root)
+			return -ENOMEM;
+		snprintf(item->root, ROOT_BYTES, "/proc/%d/root", (int)object->first_pid);
+	}
+	if (object->is_recorded) {
+		source->build_id = object->build_id.bytes;
+		source->build_id_bytes = object->build_id.size;
+		source->code_offset = object->code_offset;
+		source->code_bytes = object->code_bytes;
+		return object->build_id.size ? 0 : -ENOENT;
+	}
+	source->fd = object->fd;
+	source->root = object->first_pid > 0 ? item->root : NULL;
+	return 0;
+}
+
+/* The vDSO of a recording may be another kernel's. */
+static int find_source(const struct object *object, struct object_file *item,
+		       struct symbol_source *source)
+{
+	if (object->kind != OBJECT_VDSO)
+		return file_source(object, item, source);
+	return object->is_recorded ? -ENOENT : vdso_source(source);
+}
+
+/* Whether what lies at the object's path now is not what was mapped: another build. */
+static bool is_other_file(const struct object *object, struct symbol_file *file)
+{
+	struct build_id found = {0};
+	uint64_t base;
+
+	if (!object->build_id.size)
+		return false; /* not known, so not worth reading the file for */
+	if (symbol_file_base(file, &base))
+		return false; /* nothing is there */
+	found.size = (uint8_t)symbol_file_build_id(file, found.bytes, sizeof(found.bytes));
+	return !build_id_equal(&found, &object->build_id);
+}
+
+static int add_file(struct object_files *files, const struct object *object,
+		    struct object_file *item)
+{
+	struct symbol_source source = {.path = object->path, .fd = -1};
+	int err = find_source(object, item, &source);
+
+	if (!err)
+		err = symbolizer_add_file(files->symbolizer, &source, &item->file);
+	if (!err)
+		item->is_other = source.fd < 0 && !source.image && !source.build_id &&
+				 is_other_file(object, item->file);
+	return err;
+}
+
+int object_files_get(struct object_files *files, const struct object *object,
+		     struct symbol_file **out)
+{
+	struct object_file *item;
+	int err = object->kind == OBJECT_ANONYMOUS ? -ENOENT : make_item(files, object->number);
+
+	if (err)
+		return err;
+	item = &files->items[object->number];
+	if (!item->file)
+		err = add_file(files, object, item);
+	if (err || item->is_other)
+		return err ? err : -ENOENT;
+	*out = item->file;
+	return 0;
+}
+
+enum symbol_trouble object_files_trouble(const struct object_files *files,
+					 const struct object *object, struct symbol_other *other)
+{
+	const struct object_file *item = NULL;
+
+	if (object->number < files->count)
+		item = &files->items[object->number];
+	if (!item || !item->file)
+		return SYMBOL_TROUBLE_NO_BUILD_ID;
+	if (!item->is_other)
+		return symbol_file_trouble(item->file, other);
+	other->build_id_bytes =
+		symbol_file_build_id(item->file, other->build_id, sizeof(other->build_id));
+	return SYMBOL_TROUBLE_OTHER_BUILD;
+}
