@@ -14,7 +14,8 @@ V ?= 0
 SAN ?=
 STATIC ?=
 
-ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+MACHINE := $(shell uname -m)
+ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 BUILD ?= build$(if $(SAN),-$(if $(findstring thread,$(SAN)),tsan,san))$(if $(STATIC),-static)
 # bpftool is in /usr/sbin, which is not on every user's PATH.
@@ -41,7 +42,10 @@ LINK := $(if $(STATIC),-static) $(LIBS) -lpthread
 
 # capture is the only room that needs libbpf; the others make libcore.a, which the unit tests link.
 ROOMS := base elf buffer target unwind symbol recording archive format
+# Of files arch_<machine>.c the one for this machine.
 CORE_SRC := $(sort $(foreach room,$(ROOMS),$(wildcard user/$(room)/*.c)))
+CORE_SRC := $(filter-out $(foreach room,$(ROOMS),$(wildcard user/$(room)/arch_*.c)),$(CORE_SRC)) \
+	$(foreach room,$(ROOMS),$(wildcard user/$(room)/arch_$(MACHINE).c))
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/%.o)
 APP_SRC := $(sort $(wildcard user/capture/*.c user/session/*.c user/cmd/*.c user/*.c))
 APP_OBJ := $(APP_SRC:%.c=$(BUILD)/%.o)

@@ -48,29 +48,21 @@ static __always_inline bool is_in_exec(struct task_struct *task)
  * The user registers of a task in the kernel (struct pt_regs), as saved at entry. Before 5.15 (commit dd6e10fbd9fb) there is no
  * helper; then they are at the end of the task's stack.
  */
-#define GB_X86_STACK_BYTES 16384
-#define GB_X86_REGS_BYTES 168
-
 static __always_inline const void *saved_user_regs(struct task_struct *task)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return (const void *)bpf_task_pt_regs(task);
-	return (const char *)TASK_FIELD(task, stack) + GB_X86_STACK_BYTES - GB_X86_REGS_BYTES;
+	return (const char *)TASK_FIELD(task, stack) + GB_KERNEL_STACK_BYTES -
+	       GB_PT_WORDS * sizeof(__u64);
 }
 
 /*
- * The registers tell from which mode the timer came: on x86-64 by the privilege level in CS. The field became 16 bits wide
+ * The registers tell from which mode the timer came. On x86-64 the field became 16 bits wide
  * in 6.9 (FRED) but the context may only be read in words of 64, so it is read by its place, which is ABI.
  */
-#define GB_X86_CS_WORD 17
-
 static __always_inline bool is_user_mode(const struct bpf_perf_event_data *ctx)
 {
-#if defined(__TARGET_ARCH_x86)
-	return (((const volatile __u64 *)ctx)[GB_X86_CS_WORD] & 3) != 0;
-#else
-#error "is_user_mode: not known for this architecture"
-#endif
+	return gb_pt_is_user(((const volatile __u64 *)ctx)[GB_PT_MODE]);
 }
 
 #endif

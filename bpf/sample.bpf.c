@@ -54,7 +54,7 @@ static __always_inline void capture_user(void *ctx, bool is_user, struct sample_
 {
 	struct gb_sample *sample = (struct gb_sample *)buffer->words;
 	__u32 kernel_count = sample->runs[RUN_KERNEL].words;
-	__u64 regs[PT_WORDS];
+	__u64 regs[GB_PT_WORDS];
 
 	if (TASK_FIELD(task, flags) & GB_PF_KTHREAD)
 		return;
@@ -64,8 +64,8 @@ static __always_inline void capture_user(void *ctx, bool is_user, struct sample_
 	sample->user_end = GB_STACK_FAILED;
 	if (user_regs(ctx, is_user, task, regs))
 		return;
-	sample->user_sp = regs[PT_RSP];
-	if ((regs[PT_CS] & 0xffff) == CS_USER_32) {
+	sample->user_sp = regs[GB_PT_SP];
+	if (gb_pt_is_32_bit(regs[GB_PT_MODE])) {
 		sample->user_end = GB_STACK_COMPAT32;
 		return;
 	}

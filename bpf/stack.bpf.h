@@ -8,16 +8,6 @@
 #ifndef STACK_BPF_H
 #define STACK_BPF_H
 
-/* struct pt_regs of x86-64 in words: ABI, and the same in a perf event's context. */
-/* clang-format off */
-enum pt_regs_word {
-	PT_R15, PT_R14, PT_R13, PT_R12, PT_RBP, PT_RBX, PT_R11, PT_R10, PT_R9, PT_R8, PT_RAX, PT_RCX,
-	PT_RDX, PT_RSI, PT_RDI, PT_ORIG_RAX, PT_RIP, PT_CS, PT_FLAGS, PT_RSP, PT_SS, PT_WORDS
-};
-/* clang-format on */
-
-#define CS_USER_32 0x23 /* code segment of 32-bit programs */
-
 /* Kernel frames, leaf first, into `pc` (room for GB_MAX_KERNEL_FRAMES). Returns their number. */
 static __always_inline __u32 stack_kernel(void *ctx, __u64 *pc)
 {
@@ -28,23 +18,7 @@ static __always_inline __u32 stack_kernel(void *ctx, __u64 *pc)
 
 static __always_inline void start_from(struct gb_unwind *u, const __u64 *regs)
 {
-	u->regs[GB_REG_R8] = regs[PT_R8];
-	u->regs[GB_REG_R9] = regs[PT_R9];
-	u->regs[GB_REG_R10] = regs[PT_R10];
-	u->regs[GB_REG_R11] = regs[PT_R11];
-	u->regs[GB_REG_R12] = regs[PT_R12];
-	u->regs[GB_REG_R13] = regs[PT_R13];
-	u->regs[GB_REG_R14] = regs[PT_R14];
-	u->regs[GB_REG_R15] = regs[PT_R15];
-	u->regs[GB_REG_RDI] = regs[PT_RDI];
-	u->regs[GB_REG_RSI] = regs[PT_RSI];
-	u->regs[GB_REG_RBP] = regs[PT_RBP];
-	u->regs[GB_REG_RBX] = regs[PT_RBX];
-	u->regs[GB_REG_RDX] = regs[PT_RDX];
-	u->regs[GB_REG_RAX] = regs[PT_RAX];
-	u->regs[GB_REG_RCX] = regs[PT_RCX];
-	u->regs[GB_REG_RSP] = regs[PT_RSP];
-	u->regs[GB_REG_RIP] = regs[PT_RIP];
+	gb_pt_to_regs(regs, u->regs);
 	u->known = ~0U;
 	u->count = 0;
 	u->max_words = GB_MAX_USER_WORDS;
@@ -88,9 +62,10 @@ static __always_inline int user_regs(const void *ctx, bool is_user, struct task_
 	int i;
 
 	if (!is_user)
-		return bpf_probe_read_kernel(regs, PT_WORDS * sizeof(*regs), saved_user_regs(task));
+		return bpf_probe_read_kernel(regs, GB_PT_WORDS * sizeof(*regs),
+					     saved_user_regs(task));
 #pragma clang loop unroll(full)
-	for (i = 0; i < PT_WORDS; i++)
+	for (i = 0; i < GB_PT_WORDS; i++)
 		regs[i] = ((const volatile __u64 *)ctx)[i];
 	return 0;
 }
@@ -158,7 +133,7 @@ static __always_inline __u32 copy_raw(struct sample_scratch *buffer, const __u64
 	if (at > SAMPLE_WORDS + GB_MAX_KERNEL_FRAMES)
 		return 0;
 	__builtin_memcpy(&buffer->words[at], buffer->unwind.regs, GB_RAW_REGS * 8);
-	return GB_RAW_REGS + copy_stack(&buffer->words[at + GB_RAW_REGS], regs[PT_RSP]);
+	return GB_RAW_REGS + copy_stack(&buffer->words[at + GB_RAW_REGS], regs[GB_PT_SP]);
 }
 
 #endif

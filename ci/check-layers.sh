@@ -35,7 +35,7 @@ room_of()
 {
 	case $1 in
 	*.skel.h) echo skel ;;
-	geckobpf_abi.h | geckobpf_frame.h | geckobpf/*) echo '' ;;
+	arch/* | geckobpf_abi.h | geckobpf_frame.h | geckobpf/*) echo '' ;;
 	*/*) echo "${1%%/*}" ;;
 	*) echo "$2" ;;
 	esac

@@ -13,6 +13,7 @@
 #ifndef __VMLINUX_H__
 #include <linux/types.h>
 #endif
+#include "arch/arch.h"
 #include "geckobpf_frame.h"
 
 #define GB_COMM_BYTES 16
@@ -88,7 +89,7 @@ _Static_assert(sizeof(struct gb_sample) == 104, "no padding that is not named");
  * A raw sample's run of user code: the registers (enum gb_reg), then stack memory from user_sp on. Sent, on a budget, for a process whose
  * mappings are not known yet; user space unwinds it.
  */
-#define GB_RAW_REGS 17
+#define GB_RAW_REGS GB_REG_COUNT
 #define GB_RAW_STACK_WORDS 8192 /* 64 KiB */
 #define GB_RAW_PER_SECOND 200 /* on each CPU */
 
@@ -142,7 +143,7 @@ struct gb_page {
 
 enum gb_mapping_flag {
 	GB_MAPPING_NO_TABLE = 1, /* only frame pointers: JIT code, Go, no memory for the table */
-	GB_MAPPING_TRACKS_RBX = 2, /* the file's rules say where RBX is */
+	GB_MAPPING_TRACKS_REG = 2, /* the file's rules say where GB_REG_TRACKED is */
 	GB_MAPPING_NO_ROOM =
 		4, /* with NO_TABLE: there is unwind information, but no memory for it */
 };
@@ -167,61 +168,38 @@ struct gb_process_map {
 };
 
 /*
- * How to get from a frame to its caller, for one stretch of code (x86-64). The canonical frame address (CFA) is the value of
- * RSP in the caller right after the call returned.
+ * How to get from a frame to its caller, for one stretch of code. The canonical frame address (CFA) is the value of
+ * the stack pointer (SP) in the caller right after the call returned.
  */
 enum gb_cfa_kind {
 	GB_CFA_INVALID = 0, /* not expressible: stop here, truncated */
-	GB_CFA_RSP = 1, /* RSP + cfa_off */
-	GB_CFA_RBP = 2, /* RBP + cfa_off */
-	GB_CFA_PLT11 = 3, /* RSP + 8, and 8 more from byte 11 of a 16-byte PLT slot on */
-	GB_CFA_PLT10 = 4, /* the same from byte 10 on */
-	GB_CFA_RBP_DEREF = 5, /* *(RBP + cfa_off) + cfa_add: realigned stacks (DRAP) */
-	GB_CFA_RSP_DEREF = 6, /* *(RSP + cfa_off) + cfa_add */
+	GB_CFA_SP = 1, /* SP + cfa_off */
+	GB_CFA_FP = 2, /* FP + cfa_off, the frame pointer */
+	GB_CFA_ARCH_1 = 3, /* two rules that the machine gives a meaning: gb_arch_cfa() */
+	GB_CFA_ARCH_2 = 4,
+	GB_CFA_FP_DEREF = 5, /* *(FP + cfa_off) + cfa_add: realigned stacks (DRAP) */
+	GB_CFA_SP_DEREF = 6, /* *(SP + cfa_off) + cfa_add */
 	/* register `reg` + cfa_off; it is known in the leaf, after a signal frame, or if tracked */
 	GB_CFA_REG = 7,
 	GB_CFA_SIGNAL = 8, /* a signal frame: all registers are on the stack */
 	GB_CFA_END = 9, /* the outermost frame: a real end of stack */
-	GB_CFA_FRAME_POINTER = 10, /* nothing is known: follow RBP, guardedly */
+	GB_CFA_FRAME_POINTER = 10, /* nothing is known: follow FP, guardedly */
 };
 
-/* The caller's RBP. */
+/* The caller's frame pointer. */
 enum gb_fp_kind {
 	GB_FP_SAME = 0,
 	GB_FP_CFA = 1, /* *(CFA + fp_off) */
-	GB_FP_RBP = 2, /* *(RBP + fp_off) */
+	GB_FP_FP = 2, /* *(FP + fp_off) */
 	GB_FP_UNDEFINED = 3, /* lost: 0 */
 };
 
 /* The return address. */
 enum gb_ra_kind {
-	GB_RA_CFA = 0, /* *(CFA - 8) */
+	GB_RA_CFA = 0, /* *(CFA + GB_RETURN_AT) */
 	GB_RA_REG = 1, /* register ra_reg: vfork keeps it there */
-	/* *(CFA - 8), and the CFA may be anywhere: the code has changed to another stack */
+	/* the same, and the CFA may be anywhere: the code has changed to another stack */
 	GB_RA_OTHER_STACK = 2,
-};
-
-/* Registers as rules name them, in the order in which a signal frame holds them (struct sigcontext of x86-64). */
-enum gb_reg {
-	GB_REG_R8 = 0,
-	GB_REG_R9 = 1,
-	GB_REG_R10 = 2,
-	GB_REG_R11 = 3,
-	GB_REG_R12 = 4,
-	GB_REG_R13 = 5,
-	GB_REG_R14 = 6,
-	GB_REG_R15 = 7,
-	GB_REG_RDI = 8,
-	GB_REG_RSI = 9,
-	GB_REG_RBP = 10,
-	/* also followed from frame to frame, through files whose rules have rbx_off */
-	GB_REG_RBX = 11,
-	GB_REG_RDX = 12,
-	GB_REG_RAX = 13,
-	GB_REG_RCX = 14,
-	GB_REG_RSP = 15,
-	GB_REG_RIP = 16, /* not in rules, which have 4 bits */
-	GB_REG_COUNT = 17
 };
 
 struct gb_unwind_rule {
@@ -232,12 +210,12 @@ struct gb_unwind_rule {
 	__s32 cfa_off; /* bytes */
 	__s32 fp_off; /* bytes */
 	__s16 cfa_add; /* bytes */
-	/* RBX was saved at CFA + rbx_off; 0: unchanged (or not tracked in this file); or GB_RBX_LOST */
-	__s16 rbx_off;
+	/* GB_REG_TRACKED was saved at CFA + tracked_off; 0: unchanged (or not tracked in this file); or GB_TRACKED_LOST */
+	__s16 tracked_off;
 };
 
-#define GB_RBX_LOST                                                                                \
-	(-32768) /* the caller's RBX is somewhere that no rule can say, as in realigned stacks */
+#define GB_TRACKED_LOST                                                                            \
+	(-32768) /* its value in the caller is somewhere that no rule can say, as in realigned stacks */
 
 /* Index into the `stats` map (per-CPU __u64 each). */
 enum gb_stat {

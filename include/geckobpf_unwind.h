@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * geckobpf_unwind.h - the unwinder: from the registers of a thread to its stack, by tables (x86-64).
+ * geckobpf_unwind.h - the unwinder: from the registers of a thread to its stack, by tables.
  *
  * One step finds the rule for the frame's code address and applies it; that is all the logic there is. The includer says where
  * tables and memory are, so that the same code runs in the kernel (bpf/unwind.bpf.h), on stack copies in user space, and in
@@ -21,22 +21,18 @@
 #define GB_WINDOW_WORDS                                                                            \
 	32 /* of the stack are read at a time: a read of some hundred bytes costs hardly more than one of 8 */
 #define GB_WINDOW_BYTES (GB_WINDOW_WORDS * 8)
-#define GB_WINDOW_BACK                                                                             \
-	48 /* it starts so far below: RBP and others are saved below the return address */
 #define GB_MAX_FP_FRAME_BYTES                                                                      \
 	(1 << 20) /* a frame pointer that points further than this is garbage */
-#define GB_ADDRESS_BITS 48
-#define GB_SIGNAL_REGISTERS_AT 40 /* offset of struct sigcontext in struct ucontext */
 
 struct gb_unwind {
 	__u64 regs[GB_REG_COUNT]; /* of the frame at hand */
-	/* bit per register whose value in this frame is known; RIP, RSP and RBP always are */
+	/* bit per register whose value in this frame is known; PC, SP and FP always are */
 	__u32 known;
 	__u32 count; /* words written to `words` */
 	__u32 max_words;
 	__u8 end; /* enum gb_stack_end once the walk is over */
-	__u8 is_return_address; /* RIP points behind a call: look up the byte before */
-	__u8 from_frame_pointer; /* the frame was found by a guess, so its RIP must be checked */
+	__u8 is_return_address; /* PC points behind a call: look up the byte before */
+	__u8 from_frame_pointer; /* the frame was found by a guess, so its PC must be checked */
 	__u8 pad;
 	__u32 flags; /* enum gb_mapping_flag, of the frame at hand */
 	__u32 generation; /* of the process's mappings */
@@ -91,9 +87,9 @@ static GB_INLINE int gb_read_word(struct gb_unwind *u, __u64 address, __u64 *wor
 /* Writes the frame at hand, whose CFA is `cfa`: see struct gb_sample. */
 static GB_INLINE int gb_put_frame(struct gb_unwind *u, __u64 cfa)
 {
-	__u64 pc = u->regs[GB_REG_RIP] & ((1ULL << GB_ADDRESS_BITS) - 1);
-	__u64 words = (cfa - u->regs[GB_REG_RSP]) >> 3;
-	int is_far = cfa < u->regs[GB_REG_RSP] || words >= GB_FRAME_FAR;
+	__u64 pc = u->regs[GB_REG_PC] & ((1ULL << GB_ADDRESS_BITS) - 1);
+	__u64 words = (cfa - u->regs[GB_REG_SP]) >> 3;
+	int is_far = cfa < u->regs[GB_REG_SP] || words >= GB_FRAME_FAR;
 
 	if (u->count + 2 > u->max_words)
 		return gb_stop(u, GB_STACK_FULL);
@@ -107,17 +103,17 @@ static GB_INLINE int gb_put_frame(struct gb_unwind *u, __u64 cfa)
 
 static GB_INLINE int gb_apply_signal(struct gb_unwind *u)
 {
-	__u64 at = u->regs[GB_REG_RSP] + GB_SIGNAL_REGISTERS_AT, sp = u->regs[GB_REG_RSP];
-	__u64 pc = u->regs[GB_REG_RIP];
+	__u64 at = u->regs[GB_REG_SP] + GB_SIGNAL_REGISTERS_AT, sp = u->regs[GB_REG_SP];
+	__u64 pc = u->regs[GB_REG_PC];
 	__u64 next_sp = 0;
-	int err = gb_read_word(u, at + GB_REG_RSP * 8, &next_sp);
+	int err = gb_read_word(u, at + GB_REG_SP * 8, &next_sp);
 
-	/* The frame is written before the registers are replaced; its CFA is the RSP that was interrupted. */
+	/* The frame is written before the registers are replaced; its CFA is the SP that was interrupted. */
 	if (gb_put_frame(u, err ? sp + 8 : next_sp))
 		return 1;
 	if (err || gb_read_user(u, at, u->regs, sizeof(u->regs))) {
-		u->regs[GB_REG_RSP] = sp;
-		u->regs[GB_REG_RIP] = pc;
+		u->regs[GB_REG_SP] = sp;
+		u->regs[GB_REG_PC] = pc;
 		return gb_stop(u, GB_STACK_READ_FAILED);
 	}
 	u->known = ~0U;
@@ -131,16 +127,16 @@ static GB_INLINE int gb_return_to(struct gb_unwind *u, __u64 cfa, __u64 pc, __u6
 {
 	if (pc >> GB_ADDRESS_BITS)
 		return gb_stop(u, u->from_frame_pointer ? GB_STACK_FP_FAILED : GB_STACK_NO_MAPPING);
-	u->regs[GB_REG_RIP] = pc;
-	u->regs[GB_REG_RSP] = cfa;
-	u->regs[GB_REG_RBP] = bp;
+	u->regs[GB_REG_PC] = pc;
+	u->regs[GB_REG_SP] = cfa;
+	u->regs[GB_REG_FP] = bp;
 	u->is_return_address = 1;
 	return pc ? 0 : gb_stop(u, GB_STACK_COMPLETE);
 }
 
 static GB_INLINE int gb_apply_frame_pointer(struct gb_unwind *u)
 {
-	__u64 bp = u->regs[GB_REG_RBP], sp = u->regs[GB_REG_RSP], pc, next_bp;
+	__u64 bp = u->regs[GB_REG_FP], sp = u->regs[GB_REG_SP], pc, next_bp;
 
 	if (!bp) { /* the ABI's mark of the outermost frame; in code that has no frame pointers it is just a 0 */
 		if (gb_put_frame(u, sp + 8))
@@ -149,46 +145,43 @@ static GB_INLINE int gb_apply_frame_pointer(struct gb_unwind *u)
 								: GB_STACK_COMPLETE);
 	}
 	if (bp < sp || bp - sp > GB_MAX_FP_FRAME_BYTES || bp & 7 || gb_read_word(u, bp, &next_bp) ||
-	    gb_read_word(u, bp + 8, &pc)) {
+	    gb_read_word(u, bp + GB_FP_RETURN_AT, &pc)) {
 		if (gb_put_frame(u, sp + 8))
 			return 1;
 		return gb_stop(u, GB_STACK_FP_FAILED);
 	}
-	if (gb_put_frame(u, bp + 16))
+	if (gb_put_frame(u, bp + GB_FP_CFA_AT))
 		return 1;
 	u->known = 0;
 	u->from_frame_pointer = 1;
-	return gb_return_to(u, bp + 16, pc, next_bp);
+	return gb_return_to(u, bp + GB_FP_CFA_AT, pc, next_bp);
 }
 
 static GB_INLINE int gb_is_known(const struct gb_unwind *u, __u32 reg)
 {
-	return u->known >> reg & 1 || reg == GB_REG_RBP || reg == GB_REG_RSP;
+	return u->known >> reg & 1 || reg == GB_REG_FP || reg == GB_REG_SP;
 }
 
 /* The CFA by `rule`. 0, or non-zero with u->end set. */
 static GB_INLINE int gb_cfa(struct gb_unwind *u, const struct gb_unwind_rule *rule, __u64 *cfa)
 {
-	__u64 sp = u->regs[GB_REG_RSP], bp = u->regs[GB_REG_RBP], slot = u->regs[GB_REG_RIP] & 15;
+	__u64 sp = u->regs[GB_REG_SP], bp = u->regs[GB_REG_FP];
 	__u32 reg = rule->reg & 15;
 
 	switch (rule->cfa) {
-	case GB_CFA_RSP:
+	case GB_CFA_SP:
 		*cfa = sp + (__s64)rule->cfa_off;
 		return 0;
-	case GB_CFA_RBP:
+	case GB_CFA_FP:
 		*cfa = bp + (__s64)rule->cfa_off;
 		return 0;
-	case GB_CFA_PLT11:
-		*cfa = sp + 8 + (slot >= 11 ? 8 : 0);
+	case GB_CFA_ARCH_1:
+	case GB_CFA_ARCH_2:
+		*cfa = gb_arch_cfa(rule->cfa == GB_CFA_ARCH_1, sp, u->regs[GB_REG_PC]);
 		return 0;
-	case GB_CFA_PLT10:
-		*cfa = sp + 8 + (slot >= 10 ? 8 : 0);
-		return 0;
-	case GB_CFA_RBP_DEREF:
-	case GB_CFA_RSP_DEREF:
-		if (gb_read_word(u,
-				 (rule->cfa == GB_CFA_RBP_DEREF ? bp : sp) + (__s64)rule->cfa_off,
+	case GB_CFA_FP_DEREF:
+	case GB_CFA_SP_DEREF:
+		if (gb_read_word(u, (rule->cfa == GB_CFA_FP_DEREF ? bp : sp) + (__s64)rule->cfa_off,
 				 cfa))
 			return gb_stop(u, GB_STACK_READ_FAILED);
 		*cfa += (__s64)rule->cfa_add;
@@ -203,37 +196,38 @@ static GB_INLINE int gb_cfa(struct gb_unwind *u, const struct gb_unwind_rule *ru
 	}
 }
 
-static GB_INLINE int gb_caller_rbp(struct gb_unwind *u, const struct gb_unwind_rule *rule,
-				   __u64 cfa, __u64 *bp)
+static GB_INLINE int gb_caller_fp(struct gb_unwind *u, const struct gb_unwind_rule *rule, __u64 cfa,
+				  __u64 *bp)
 {
 	switch (rule->fp) {
 	case GB_FP_CFA:
 		return gb_read_word(u, cfa + (__s64)rule->fp_off, bp);
-	case GB_FP_RBP:
-		return gb_read_word(u, u->regs[GB_REG_RBP] + (__s64)rule->fp_off, bp);
+	case GB_FP_FP:
+		return gb_read_word(u, u->regs[GB_REG_FP] + (__s64)rule->fp_off, bp);
 	case GB_FP_UNDEFINED:
 		*bp = 0;
 		return 0;
 	default:
-		*bp = u->regs[GB_REG_RBP];
+		*bp = u->regs[GB_REG_FP];
 		return 0;
 	}
 }
 
-/* Follows RBX where the file says where it is; elsewhere it is lost with all registers but the three. */
-static GB_INLINE void gb_caller_rbx(struct gb_unwind *u, const struct gb_unwind_rule *rule,
-				    __u64 cfa)
+/* Follows GB_REG_TRACKED where the file says where it is; elsewhere it is lost with all registers but the three. */
+static GB_INLINE void gb_caller_tracked(struct gb_unwind *u, const struct gb_unwind_rule *rule,
+					__u64 cfa)
 {
-	__u32 is_known = u->known >> GB_REG_RBX & 1;
+	__u32 is_known = u->known >> GB_REG_TRACKED & 1;
 
 	u->known = 0;
-	if (!(u->flags & GB_MAPPING_TRACKS_RBX))
+	if (!(u->flags & GB_MAPPING_TRACKS_REG))
 		return;
-	if (rule->rbx_off == GB_RBX_LOST)
+	if (rule->tracked_off == GB_TRACKED_LOST)
 		is_known = 0;
-	else if (rule->rbx_off)
-		is_known = !gb_read_word(u, cfa + (__s64)rule->rbx_off, &u->regs[GB_REG_RBX]);
-	u->known = is_known << GB_REG_RBX;
+	else if (rule->tracked_off)
+		is_known =
+			!gb_read_word(u, cfa + (__s64)rule->tracked_off, &u->regs[GB_REG_TRACKED]);
+	u->known = is_known << GB_REG_TRACKED;
 }
 
 /* The caller's frame lies above, but for that on another stack. Without a return address on the stack, as in vfork, one may be empty. */
@@ -246,7 +240,7 @@ static GB_INLINE int gb_is_possible(const struct gb_unwind_rule *rule, __u64 sp,
 
 static GB_INLINE int gb_apply_rule(struct gb_unwind *u, const struct gb_unwind_rule *rule)
 {
-	__u64 sp = u->regs[GB_REG_RSP], cfa = 0, bp = 0, pc = 0;
+	__u64 sp = u->regs[GB_REG_SP], cfa = 0, bp = 0, pc = 0;
 	__u32 ra_reg = rule->reg >> 4;
 
 	if (gb_cfa(u, rule, &cfa) || !gb_is_possible(rule, sp, cfa)) {
@@ -261,12 +255,12 @@ static GB_INLINE int gb_apply_rule(struct gb_unwind *u, const struct gb_unwind_r
 		if (!gb_is_known(u, ra_reg))
 			return gb_stop(u, GB_STACK_NO_RULE);
 		pc = u->regs[ra_reg];
-	} else if (gb_read_word(u, cfa - 8, &pc)) {
+	} else if (gb_read_word(u, cfa + GB_RETURN_AT, &pc)) {
 		return gb_stop(u, GB_STACK_READ_FAILED);
 	}
-	if (gb_caller_rbp(u, rule, cfa, &bp))
+	if (gb_caller_fp(u, rule, cfa, &bp))
 		return gb_stop(u, GB_STACK_READ_FAILED);
-	gb_caller_rbx(u, rule, cfa);
+	gb_caller_tracked(u, rule, cfa);
 	/* Followed across stacks it is a guess too; and nothing is called by address 0 there. */
 	u->from_frame_pointer = rule->ra == GB_RA_OTHER_STACK;
 	if (u->from_frame_pointer && !pc)
@@ -279,7 +273,7 @@ static GB_INLINE int gb_stop_unmapped(struct gb_unwind *u, int why)
 {
 	if (u->from_frame_pointer)
 		return gb_stop(u, GB_STACK_FP_FAILED);
-	if (gb_put_frame(u, u->regs[GB_REG_RSP] + 8))
+	if (gb_put_frame(u, u->regs[GB_REG_SP] + 8))
 		return 1;
 	return gb_stop(u, why == 2 ? GB_STACK_NO_PROCESS : GB_STACK_NO_MAPPING);
 }
@@ -307,7 +301,7 @@ static GB_INLINE int gb_look_up(struct gb_unwind *u, __u64 pc, struct gb_cached_
 /* One frame. 0: go on; 1: the walk is over, u->end says why. */
 static GB_INLINE int gb_unwind_step(struct gb_unwind *u)
 {
-	__u64 pc = u->regs[GB_REG_RIP] - u->is_return_address;
+	__u64 pc = u->regs[GB_REG_PC] - u->is_return_address;
 	struct gb_cached_rule *slot = gb_cache_slot(u, pc);
 	struct gb_unwind_rule rule;
 	int why;
@@ -327,7 +321,7 @@ static GB_INLINE int gb_unwind_step(struct gb_unwind *u)
 	case GB_CFA_SIGNAL:
 		return gb_apply_signal(u);
 	case GB_CFA_END:
-		return gb_put_frame(u, u->regs[GB_REG_RSP] + 8) ? 1 : gb_stop(u, GB_STACK_COMPLETE);
+		return gb_put_frame(u, u->regs[GB_REG_SP] + 8) ? 1 : gb_stop(u, GB_STACK_COMPLETE);
 	default:
 		return gb_apply_rule(u, &rule);
 	}

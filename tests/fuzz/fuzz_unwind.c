@@ -144,7 +144,7 @@ static void take_mappings(struct input *input, struct code *code, int32_t page_o
 
 		mapping->begin = at + take_short(input);
 		mapping->end = at = mapping->begin + 1 + take_short(input);
-		mapping->flags = flags & (GB_MAPPING_NO_TABLE | GB_MAPPING_TRACKS_RBX);
+		mapping->flags = flags & (GB_MAPPING_NO_TABLE | GB_MAPPING_TRACKS_REG);
 		mapping->page_offset = page_offset;
 		mapping->bias = mapping->begin - (code->table.first_page << UNWIND_PAGE_BITS);
 		if (flags & 4)

@@ -227,9 +227,9 @@ static bool cfa_rule(struct gb_unwind_rule *rule, const Dwarf_Op *ops, size_t co
 	rule->cfa_off = (int32_t)offset;
 	rule->cfa_add = (int16_t)add;
 	if (reg == DWARF_RSP)
-		rule->cfa = is_deref ? GB_CFA_RSP_DEREF : GB_CFA_RSP;
+		rule->cfa = is_deref ? GB_CFA_SP_DEREF : GB_CFA_SP;
 	else if (reg == DWARF_RBP)
-		rule->cfa = is_deref ? GB_CFA_RBP_DEREF : GB_CFA_RBP;
+		rule->cfa = is_deref ? GB_CFA_FP_DEREF : GB_CFA_FP;
 	else if (!is_deref)
 		rule->cfa = GB_CFA_REG;
 	rule->reg = rule->cfa == GB_CFA_REG ? (uint8_t)gb_regs[reg] : 0;
@@ -282,7 +282,7 @@ static bool fp_rule(struct gb_unwind_rule *rule, struct place place)
 		rule->fp = GB_FP_CFA;
 		return true;
 	case AT_RBP:
-		rule->fp = GB_FP_RBP;
+		rule->fp = GB_FP_FP;
 		return true;
 	default:
 		return false;
@@ -301,14 +301,14 @@ static bool ra_rule(struct gb_unwind_rule *rule, struct place place)
 	return true;
 }
 
-static int16_t rbx_offset(struct place place)
+static int16_t tracked_offset(struct place place)
 {
 	/* libdw calls undefined what nobody has said anything about. */
 	if (place.kind == SAME || place.kind == UNDEFINED)
 		return 0;
 	if (place.kind == AT_CFA && place.value == (int16_t)place.value)
 		return (int16_t)place.value;
-	return GB_RBX_LOST;
+	return GB_TRACKED_LOST;
 }
 
 static struct gb_unwind_rule rule_of(Dwarf_Frame *frame)
@@ -323,7 +323,7 @@ static struct gb_unwind_rule rule_of(Dwarf_Frame *frame)
 	if (dwarf_frame_cfa(frame, &ops, &count) || !cfa_rule(&rule, ops, count) ||
 	    !fp_rule(&rule, place_of(frame, DWARF_RBP)) || !ra_rule(&rule, ra))
 		return (struct gb_unwind_rule){.cfa = GB_CFA_INVALID};
-	rule.rbx_off = rbx_offset(place_of(frame, DWARF_RBX));
+	rule.tracked_off = tracked_offset(place_of(frame, DWARF_RBX));
 	return rule;
 }
 

@@ -20,7 +20,7 @@ struct oracle_answer {
 	bool is_covered; /* false: libdw has no row here, and the rest is unset */
 	bool is_signal;
 	uint64_t end; /* of the row */
-	/* GB_CFA_INVALID where no rule can say it; rbx_off is GB_RBX_LOST where it cannot be said. */
+	/* GB_CFA_INVALID where no rule can say it; tracked_off is GB_TRACKED_LOST where it cannot be said. */
 	struct gb_unwind_rule rule;
 	bool sp_is_cfa; /* the caller's RSP is the CFA, as rules take for granted */
 };

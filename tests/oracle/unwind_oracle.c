@@ -176,7 +176,7 @@ static bool in_single_row_page(const struct unwind_table *table, uint64_t addres
 static bool same_rule(const struct gb_unwind_rule *own, struct gb_unwind_rule theirs, bool with_rbx)
 {
 	if (!with_rbx)
-		theirs.rbx_off = 0;
+		theirs.tracked_off = 0;
 	return !memcmp(own, &theirs, sizeof(theirs));
 }
 
@@ -192,7 +192,7 @@ static enum verdict judge_uncovered(struct comparison *comparison, uint64_t addr
 		return COROUTINE_START;
 	if (own->cfa == GB_CFA_END && oracle_is_main_call(comparison->oracle, address))
 		return MAIN_CALL;
-	if (own->cfa == GB_CFA_RSP && own->fp == GB_FP_SAME &&
+	if (own->cfa == GB_CFA_SP && own->fp == GB_FP_SAME &&
 	    own->cfa_off == oracle_init_depth(comparison->oracle, address))
 		return INIT_BY_SIGHT;
 	if (address >= comparison->covered_end && address - comparison->covered_end < PADDING_MAX)
@@ -211,7 +211,7 @@ static enum verdict judge_covered(struct comparison *comparison, uint64_t addres
 				  const struct gb_unwind_rule *own,
 				  const struct oracle_answer *answer)
 {
-	bool with_rbx = comparison->table->tracks_rbx;
+	bool with_rbx = comparison->table->tracks_reg;
 	struct oracle_answer next;
 
 	if (own->cfa == GB_CFA_SIGNAL && answer->is_signal)
@@ -239,7 +239,7 @@ static void print_rule(const char *who, const struct gb_unwind_rule *rule)
 {
 	printf("    %-6s cfa %s reg %x off %d add %d, fp %d off %d, ra %d, rbx %d\n", who,
 	       rule->cfa < CFA_COUNT ? cfa_names[rule->cfa] : "?", rule->reg, rule->cfa_off,
-	       rule->cfa_add, rule->fp, rule->fp_off, rule->ra, rule->rbx_off);
+	       rule->cfa_add, rule->fp, rule->fp_off, rule->ra, rule->tracked_off);
 }
 
 static void report(struct comparison *comparison, uint64_t address,
@@ -262,9 +262,9 @@ static void count_rule(struct tally *tally, const struct gb_unwind_rule *rule,
 	atomic_fetch_add(&tally->kinds[rule->cfa], 1);
 	if (rule->ra == GB_RA_REG)
 		atomic_fetch_add(&tally->register_ra, 1);
-	if (rule->rbx_off)
+	if (rule->tracked_off)
 		atomic_fetch_add(&tally->tracked_rbx, 1);
-	if (rule->fp == GB_FP_RBP)
+	if (rule->fp == GB_FP_FP)
 		atomic_fetch_add(&tally->fp_from_rbp, 1);
 	if (!answer->sp_is_cfa)
 		atomic_fetch_add(&tally->sp_not_cfa, 1);

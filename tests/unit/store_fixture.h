@@ -108,7 +108,7 @@ static inline const uint32_t *rows_of(const struct gb_page *page)
 static inline struct gb_unwind_rule rule_of(uint32_t number)
 {
 	return (struct gb_unwind_rule){
-		.cfa = GB_CFA_RSP, .fp = GB_FP_CFA, .cfa_off = (int32_t)number, .fp_off = -16};
+		.cfa = GB_CFA_SP, .fp = GB_FP_CFA, .cfa_off = (int32_t)number, .fp_off = -16};
 }
 
 /* Every page has `rows` rows, evenly spread; they take rules `first_rule`, +1, ... in turn. */

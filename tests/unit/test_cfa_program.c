@@ -26,7 +26,7 @@ struct ran {
 };
 
 static int try_run(struct ran *ran, const char *cie, size_t cie_bytes, const char *program,
-		   size_t bytes, bool tracks_rbx)
+		   size_t bytes, bool tracks_reg)
 {
 	size_t at;
 	int err;
@@ -44,7 +44,7 @@ static int try_run(struct ran *ran, const char *cie, size_t cie_bytes, const cha
 	if (!err)
 		err = rule_set_open(&ran->rules);
 	if (!err)
-		err = cfa_machine_open(&ran->machine, &ran->frame, &ran->rules, tracks_rbx);
+		err = cfa_machine_open(&ran->machine, &ran->frame, &ran->rules, tracks_reg);
 	if (!err)
 		err = cfa_machine_run(&ran->machine, &ran->frame.fdes[0]);
 	return err;
@@ -71,7 +71,7 @@ static void assert_rule(const struct gb_unwind_rule *rule, struct gb_unwind_rule
 	assert_int_equal(rule->fp, expected.fp);
 	assert_int_equal(rule->fp_off, expected.fp_off);
 	assert_int_equal(rule->ra, expected.ra);
-	assert_int_equal(rule->rbx_off, expected.rbx_off);
+	assert_int_equal(rule->tracked_off, expected.tracked_off);
 }
 
 static void assert_row(const struct ran *ran, size_t index, uint32_t offset,
@@ -96,13 +96,13 @@ static void assert_only_rule(const char *program, size_t bytes, struct gb_unwind
 }
 
 #define INVALID ((struct gb_unwind_rule){.cfa = GB_CFA_INVALID})
-#define RSP(off) ((struct gb_unwind_rule){.cfa = GB_CFA_RSP, .cfa_off = (off)})
+#define RSP(off) ((struct gb_unwind_rule){.cfa = GB_CFA_SP, .cfa_off = (off)})
 
 static void test_prologue_and_epilogue(void **state)
 {
-	struct gb_unwind_rule framed = {GB_CFA_RBP, GB_FP_CFA, 0, 0, 16, -16, 0, 0};
-	struct gb_unwind_rule pushed = {GB_CFA_RSP, GB_FP_CFA, 0, 0, 16, -16, 0, 0};
-	struct gb_unwind_rule popped = {GB_CFA_RSP, GB_FP_CFA, 0, 0, 8, -16, 0, 0};
+	struct gb_unwind_rule framed = {GB_CFA_FP, GB_FP_CFA, 0, 0, 16, -16, 0, 0};
+	struct gb_unwind_rule pushed = {GB_CFA_SP, GB_FP_CFA, 0, 0, 16, -16, 0, 0};
+	struct gb_unwind_rule popped = {GB_CFA_SP, GB_FP_CFA, 0, 0, 8, -16, 0, 0};
 	struct ran ran;
 
 	/* push rbp at 1; mov rbp, rsp at 4; leave at 0x30. */
@@ -114,7 +114,7 @@ static void test_prologue_and_epilogue(void **state)
 	assert_row(&ran, 3, 0x30, popped);
 	assert_int_equal(ran.machine.rows_in, 4);
 	assert_int_equal(ran.machine.unsupported, 0);
-	assert_false(rule_set_needs_rbx(&ran.rules));
+	assert_false(rule_set_needs_tracked(&ran.rules));
 	done(&ran);
 }
 
@@ -192,8 +192,8 @@ static void test_equal_neighbours_are_one_row(void **state)
 
 static void test_remember_and_restore(void **state)
 {
-	struct gb_unwind_rule deep = {GB_CFA_RSP, GB_FP_CFA, 0, 0, 32, -24, 0, 0};
-	struct gb_unwind_rule popped = {GB_CFA_RSP, GB_FP_CFA, 0, 0, 8, -24, 0, 0};
+	struct gb_unwind_rule deep = {GB_CFA_SP, GB_FP_CFA, 0, 0, 32, -24, 0, 0};
+	struct gb_unwind_rule popped = {GB_CFA_SP, GB_FP_CFA, 0, 0, 8, -24, 0, 0};
 	struct ran ran;
 
 	run(&ran, LITERAL("\x41\x0e\x20\x86\x03\x41\x0a\x0e\x08\x41\x0a\xc6\x41\x0b\x41\x0b"));
@@ -235,7 +235,7 @@ static void test_remember_too_deep(void **state)
 
 static void test_saved_rbp(void **state)
 {
-	struct gb_unwind_rule rule = {GB_CFA_RSP, GB_FP_CFA, 0, 0, 8, -16, 0, 0};
+	struct gb_unwind_rule rule = {GB_CFA_SP, GB_FP_CFA, 0, 0, 8, -16, 0, 0};
 
 	assert_only_rule(LITERAL("\x86\x02"), rule); /* offset */
 	assert_only_rule(LITERAL("\x05\x06\x02"), rule); /* offset_extended */
@@ -247,9 +247,9 @@ static void test_saved_rbp(void **state)
 	assert_only_rule(LITERAL("\x86\x02\xc6"), RSP(8)); /* restore */
 	assert_only_rule(LITERAL("\x86\x02\x06\x06"), RSP(8)); /* restore_extended */
 	assert_only_rule(LITERAL("\x86\x02\x08\x06"), RSP(8)); /* same_value */
-	rule = (struct gb_unwind_rule){GB_CFA_RSP, GB_FP_UNDEFINED, 0, 0, 8, 0, 0, 0};
+	rule = (struct gb_unwind_rule){GB_CFA_SP, GB_FP_UNDEFINED, 0, 0, 8, 0, 0, 0};
 	assert_only_rule(LITERAL("\x86\x02\x07\x06"), rule); /* undefined */
-	rule = (struct gb_unwind_rule){GB_CFA_RSP, GB_FP_RBP, 0, 0, 8, -16, 0, 0};
+	rule = (struct gb_unwind_rule){GB_CFA_SP, GB_FP_FP, 0, 0, 8, -16, 0, 0};
 	assert_only_rule(LITERAL("\x10\x06\x02\x76\x70"), rule); /* expression: breg6 -16 */
 }
 
@@ -275,7 +275,7 @@ static void test_other_registers_do_not_matter(void **state)
 
 static void test_return_address(void **state)
 {
-	struct gb_unwind_rule vfork = {GB_CFA_RSP, 0, GB_RA_REG, GB_REG_RDI << 4, 0, 0, 0, 0};
+	struct gb_unwind_rule vfork = {GB_CFA_SP, 0, GB_RA_REG, GB_REG_RDI << 4, 0, 0, 0, 0};
 	struct gb_unwind_rule end = {.cfa = GB_CFA_END};
 
 	/* vfork pops it into rdi: def_cfa_offset 0, register rip rdi. */
@@ -313,9 +313,9 @@ static void test_cfa_in_other_registers(void **state)
 
 		program[1] = (char)reg;
 		if (reg == 6)
-			rule.cfa = GB_CFA_RBP;
+			rule.cfa = GB_CFA_FP;
 		if (reg == 7)
-			rule.cfa = GB_CFA_RSP;
+			rule.cfa = GB_CFA_SP;
 		assert_only_rule(program, 2, rule);
 	}
 	assert_only_rule(LITERAL("\x0d\x10"), INVALID);
@@ -352,7 +352,7 @@ static void test_plt(void **state)
 
 static void test_realigned_stacks(void **state)
 {
-	struct gb_unwind_rule rule = {.cfa = GB_CFA_RBP_DEREF, .cfa_off = -8};
+	struct gb_unwind_rule rule = {.cfa = GB_CFA_FP_DEREF, .cfa_off = -8};
 
 	assert_only_rule(LITERAL("\x0f\x03\x76\x78\x06"), rule); /* breg6 -8, deref */
 	rule.cfa_add = 16;
@@ -362,14 +362,14 @@ static void test_realigned_stacks(void **state)
 	assert_only_rule(LITERAL("\x0f\x07\x76\x78\x06\x0a\x10\0\x22"), rule); /* const2u */
 	assert_only_rule(LITERAL("\x0f\x06\x76\x78\x06\x09\xf0\x1c"), rule); /* const1s, minus */
 	assert_only_rule(LITERAL("\x0f\x06\x92\x06\x78\x06\x23\x10"), rule); /* bregx */
-	rule = (struct gb_unwind_rule){.cfa = GB_CFA_RSP_DEREF, .cfa_off = 48, .cfa_add = 8};
+	rule = (struct gb_unwind_rule){.cfa = GB_CFA_SP_DEREF, .cfa_off = 48, .cfa_add = 8};
 	assert_only_rule(LITERAL("\x0f\x05\x77\x30\x06\x23\x08"), rule);
 	assert_only_rule(LITERAL("\x0f\x07\x77\x20\x40\x22\x06\x23\x08"), rule); /* sum before */
 }
 
 static void test_plain_expressions(void **state)
 {
-	struct gb_unwind_rule rule = {.cfa = GB_CFA_RBP, .cfa_off = 16};
+	struct gb_unwind_rule rule = {.cfa = GB_CFA_FP, .cfa_off = 16};
 
 	assert_only_rule(LITERAL("\x0f\x02\x76\x10"), rule);
 	rule = (struct gb_unwind_rule){.cfa = GB_CFA_REG, .reg = GB_REG_R10, .cfa_off = 0};
@@ -415,12 +415,12 @@ static void test_rbx(void **state)
 	struct ran ran;
 
 	run(&ran, LITERAL(program));
-	assert_true(rule_set_needs_rbx(&ran.rules));
+	assert_true(rule_set_needs_tracked(&ran.rules));
 	assert_row(&ran, 1, 1, pushed);
 	assert_row(&ran, 2, 4, based);
 	done(&ran);
 	assert_int_equal(try_run(&ran, LITERAL(USUAL_PROGRAM), LITERAL(program), true), 0);
-	pushed.rbx_off = based.rbx_off = -16;
+	pushed.tracked_off = based.tracked_off = -16;
 	assert_row(&ran, 0, 0, RSP(8));
 	assert_row(&ran, 1, 1, pushed);
 	assert_row(&ran, 2, 4, based);
@@ -432,7 +432,7 @@ static void test_rbx_that_no_rule_has(void **state)
 	struct gb_unwind_rule lost = RSP(8);
 	struct ran ran;
 
-	lost.rbx_off = GB_RBX_LOST;
+	lost.tracked_off = GB_TRACKED_LOST;
 	/* In rax; at -32768; back to what it was. */
 	assert_int_equal(try_run(&ran, LITERAL(USUAL_PROGRAM),
 				 LITERAL("\x09\x03\0\x41\x83\x80\x20\x41\xc3"), true),
@@ -500,7 +500,7 @@ static void test_cie_that_makes_no_sense(void **state)
 /* A function without an end of its CIE's rules: what the CIE says comes back with restore. */
 static void test_restore_goes_back_to_the_cie(void **state)
 {
-	struct gb_unwind_rule rule = {GB_CFA_RSP, GB_FP_CFA, 0, 0, 8, -24, 0, 0};
+	struct gb_unwind_rule rule = {GB_CFA_SP, GB_FP_CFA, 0, 0, 8, -24, 0, 0};
 	struct ran ran;
 
 	assert_int_equal(try_run(&ran, LITERAL(USUAL_PROGRAM "\x86\x03"),

@@ -117,7 +117,7 @@ static uint32_t add(const char *name, uint8_t flags, uint32_t size, const char *
 
 /* ---- reading what came of them ------------------------------------------------------------- */
 
-static int open_all(bool tracks_rbx)
+static int open_all(bool tracks_reg)
 {
 	int err = go_code_open(&go, &code, TEXT, TEXT_BYTES);
 
@@ -126,7 +126,7 @@ static int open_all(bool tracks_rbx)
 	if (!err)
 		err = row_builder_open(&builder, TEXT_BYTES >> UNWIND_PAGE_BITS, 0, RULE_INVALID);
 	if (!err)
-		go_code_rewind(&go, tracks_rbx);
+		go_code_rewind(&go, tracks_reg);
 	return err;
 }
 
@@ -138,9 +138,9 @@ static void close_all(void)
 }
 
 /* All of it, with rows; close_all() is to follow. */
-static void make(bool tracks_rbx)
+static void make(bool tracks_reg)
 {
-	assert_int_equal(open_all(tracks_rbx), 0);
+	assert_int_equal(open_all(tracks_reg), 0);
 	assert_int_equal(go.start, BASE);
 	assert_int_equal(go.end, BASE + file.end);
 	assert_int_equal(go_code_add(&go, go.start, go.end, &builder, &rules), 0);
@@ -163,7 +163,7 @@ static void assert_depth(uint32_t offset, int32_t depth)
 {
 	struct gb_unwind_rule rule = rule_at(offset);
 
-	assert_int_equal(rule.cfa, GB_CFA_RSP);
+	assert_int_equal(rule.cfa, GB_CFA_SP);
 	assert_int_equal(rule.cfa_off, depth + 8);
 	assert_int_equal(rule.ra, GB_RA_CFA);
 	assert_int_equal(rule.fp, depth ? GB_FP_CFA : GB_FP_SAME);
@@ -179,7 +179,7 @@ static void assert_other_stack(uint32_t offset)
 {
 	struct gb_unwind_rule rule = rule_at(offset);
 
-	assert_int_equal(rule.cfa, GB_CFA_RBP);
+	assert_int_equal(rule.cfa, GB_CFA_FP);
 	assert_int_equal(rule.cfa_off, 16);
 	assert_int_equal(rule.fp, GB_FP_CFA);
 	assert_int_equal(rule.fp_off, -16);
@@ -206,10 +206,10 @@ static void check_depths(bool has_lines)
 	assert_cfa(first + 32, GB_CFA_FRAME_POINTER); /* more than padding */
 	assert_depth(second, 0);
 	assert_depth(second + 63, 0);
-	assert_int_equal(rule_at(second).rbx_off, 0);
+	assert_int_equal(rule_at(second).tracked_off, 0);
 	close_all();
 	make(true);
-	assert_int_equal(rule_at(second).rbx_off, GB_RBX_LOST);
+	assert_int_equal(rule_at(second).tracked_off, GB_TRACKED_LOST);
 	close_all();
 }
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "unwind/x86_64.h"
+#include "unwind/arch.h"
 
 #include "alloc.h"
 

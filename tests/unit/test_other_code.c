@@ -90,11 +90,11 @@ static void test_file(void **state)
 	fini = code.fini.address;
 	elf_code_close(&code);
 	assert_int_equal(unwind_table_compile(&table, &source), 0);
-	assert_rule(table, init, GB_CFA_RSP, 8);
-	assert_rule(table, init + 3, GB_CFA_RSP, 8);
-	assert_rule(table, init + 4, GB_CFA_RSP, 16);
-	assert_rule(table, init + 8, GB_CFA_RSP, 16);
-	assert_rule(table, init + 9, GB_CFA_RSP, 8);
+	assert_rule(table, init, GB_CFA_SP, 8);
+	assert_rule(table, init + 3, GB_CFA_SP, 8);
+	assert_rule(table, init + 4, GB_CFA_SP, 16);
+	assert_rule(table, init + 8, GB_CFA_SP, 16);
+	assert_rule(table, init + 9, GB_CFA_SP, 8);
 	assert_rule(table, fini, GB_CFA_FRAME_POINTER, 0);
 	unwind_table_close(table);
 	close(source.fd);

@@ -35,7 +35,7 @@ static void test_rules_are_distinct(void **state)
 	for (i = 0; i < 20000; i++) {
 		assert_int_equal(rule_set_number(&set, key_of_offset((int32_t)i), &rule), 0);
 		assert_int_equal(rule, i + FIXED);
-		assert_int_equal(set.rules[rule].cfa, GB_CFA_RSP);
+		assert_int_equal(set.rules[rule].cfa, GB_CFA_SP);
 		assert_int_equal(set.rules[rule].cfa_off, i);
 	}
 	assert_int_equal(set.count, 20000 + FIXED);

@@ -161,9 +161,9 @@ static void rules_are_told_apart(void **state)
 		{.cfa = 1},       {.fp = 1},
 		{.ra = 1},        {.reg = 1},
 		{.cfa_off = 1},   {.fp_off = 1},
-		{.cfa_add = 1},   {.rbx_off = 1},
+		{.cfa_add = 1},   {.tracked_off = 1},
 		{.cfa_off = -1},  {.fp_off = -1},
-		{.cfa_add = -1},  {.rbx_off = -1},
+		{.cfa_add = -1},  {.tracked_off = -1},
 		{.cfa_off = 256}, {0},
 	};
 	const uint32_t count = sizeof(rules) / sizeof(rules[0]);

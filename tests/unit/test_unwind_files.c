@@ -72,7 +72,7 @@ static void test_own_program(void **state)
 	/* Before its first instruction, a function has its return address at the top of the stack. */
 	rule = unwind_table_find(table, (uintptr_t)test_own_program - bias);
 	assert_non_null(rule);
-	assert_int_equal(rule->cfa, GB_CFA_RSP);
+	assert_int_equal(rule->cfa, GB_CFA_SP);
 	assert_int_equal(rule->cfa_off, 8);
 	assert_int_equal(rule->fp, GB_FP_SAME);
 	assert_true(table->stats.fdes > 20);
@@ -97,7 +97,7 @@ static void test_libc(void **state)
 	assert_cfa(table, restorer - bias, GB_CFA_SIGNAL, 0);
 	assert_cfa(table, restorer - 1 - bias, GB_CFA_SIGNAL, 0);
 	/* Not one that sanitizers replace. */
-	assert_cfa(table, (uintptr_t)lfind - bias, GB_CFA_RSP, 8);
+	assert_cfa(table, (uintptr_t)lfind - bias, GB_CFA_SP, 8);
 	assert_true(table->stats.fdes > 1000);
 	assert_true(table->row_count > 5000);
 	assert_int_equal(table->stats.bad_fdes, 0);
@@ -118,7 +118,7 @@ static void test_dynamic_linker(void **state)
 		ends += rule->cfa == GB_CFA_END;
 	}
 	/* _dl_runtime_resolve; _start. */
-	assert_true(table->tracks_rbx);
+	assert_true(table->tracks_reg);
 	assert_true(by_rbx >= 1);
 	assert_int_equal(ends, 1);
 	unwind_table_close(table);
@@ -282,7 +282,7 @@ static void test_file_cut_short(void **state)
 	source = (struct unwind_source){.fd = fd};
 	assert_int_equal(unwind_table_compile(&table, &source), 0);
 	assert_sound(table);
-	assert_cfa(table, TEXT + 0x801, GB_CFA_RSP, 16);
+	assert_cfa(table, TEXT + 0x801, GB_CFA_SP, 16);
 	unwind_table_close(table);
 	/* Without its .eh_frame: as if there were none. */
 	assert_int_equal(ftruncate(fd, (off_t)image_frames_at(2)), 0);

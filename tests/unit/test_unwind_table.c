@@ -24,7 +24,7 @@ static void check_one_function(enum image_sections sections)
 	assert_int_equal(table->first_page, TEXT >> UNWIND_PAGE_BITS);
 	assert_int_equal(table->page_count, 2);
 	assert_false(table->has_no_eh_frame);
-	assert_false(table->tracks_rbx);
+	assert_false(table->tracks_reg);
 	assert_int_equal(table->stats.fdes, 1);
 	assert_int_equal(table->stats.rows_in, 2);
 	assert_null(unwind_table_find(table, TEXT - 1));
@@ -32,11 +32,11 @@ static void check_one_function(enum image_sections sections)
 	assert_null(unwind_table_find(table, UINT64_MAX));
 	assert_cfa(table, TEXT, GB_CFA_FRAME_POINTER, 0);
 	assert_cfa(table, TEXT + 0xff, GB_CFA_FRAME_POINTER, 0);
-	assert_cfa(table, TEXT + 0x100, GB_CFA_RSP, 8);
-	assert_cfa(table, TEXT + 0x101, GB_CFA_RSP, 16);
+	assert_cfa(table, TEXT + 0x100, GB_CFA_SP, 8);
+	assert_cfa(table, TEXT + 0x101, GB_CFA_SP, 16);
 	assert_int_equal(unwind_table_find(table, TEXT + 0x101)->fp, GB_FP_CFA);
 	assert_int_equal(unwind_table_find(table, TEXT + 0x101)->fp_off, -16);
-	assert_cfa(table, TEXT + 0x1ff, GB_CFA_RSP, 16);
+	assert_cfa(table, TEXT + 0x1ff, GB_CFA_SP, 16);
 	assert_cfa(table, TEXT + 0x200, GB_CFA_FRAME_POINTER, 0);
 	assert_cfa(table, TEXT + 0x1fff, GB_CFA_FRAME_POINTER, 0);
 	assert_null(unwind_table_find(table, TEXT + 0x2000));
@@ -80,14 +80,14 @@ static void test_gaps(void **state)
 	put_fde(&frames, cie, TEXT + 0x40, 0x10, LITERAL("\x0e\x20")); /* 16 bytes after */
 	put_fde(&frames, cie, TEXT + 0x50, 0xfb0 - 15, LITERAL("\x0e\x28")); /* at once */
 	table = table_of(1, &frames, IMAGE_WITH_SECTIONS);
-	assert_cfa(table, TEXT + 0x1f, GB_CFA_RSP, 16);
-	assert_cfa(table, TEXT + 0x20, GB_CFA_RSP, 24);
-	assert_cfa(table, TEXT + 0x2f, GB_CFA_RSP, 24);
+	assert_cfa(table, TEXT + 0x1f, GB_CFA_SP, 16);
+	assert_cfa(table, TEXT + 0x20, GB_CFA_SP, 24);
+	assert_cfa(table, TEXT + 0x2f, GB_CFA_SP, 24);
 	assert_cfa(table, TEXT + 0x30, GB_CFA_FRAME_POINTER, 0);
 	assert_cfa(table, TEXT + 0x3f, GB_CFA_FRAME_POINTER, 0);
-	assert_cfa(table, TEXT + 0x40, GB_CFA_RSP, 32);
-	assert_cfa(table, TEXT + 0x50, GB_CFA_RSP, 40);
-	assert_cfa(table, TEXT + 0xfff, GB_CFA_RSP, 40);
+	assert_cfa(table, TEXT + 0x40, GB_CFA_SP, 32);
+	assert_cfa(table, TEXT + 0x50, GB_CFA_SP, 40);
+	assert_cfa(table, TEXT + 0xfff, GB_CFA_SP, 40);
 	assert_int_equal(table->row_count, 5);
 	unwind_table_close(table);
 }
@@ -102,11 +102,11 @@ static void test_pages(void **state)
 	/* advance_loc2 0x1000, and 0x1800 more. */
 	put_fde(&frames, cie, TEXT, 0x3000, LITERAL("\x03\0\x10\x0e\x10\x03\0\x18\x0e\x18"));
 	table = table_of(4, &frames, IMAGE_WITH_SECTIONS);
-	assert_cfa(table, TEXT, GB_CFA_RSP, 8);
-	assert_cfa(table, TEXT + 0xfff, GB_CFA_RSP, 8);
-	assert_cfa(table, TEXT + 0x1000, GB_CFA_RSP, 16);
-	assert_cfa(table, TEXT + 0x27ff, GB_CFA_RSP, 16);
-	assert_cfa(table, TEXT + 0x2800, GB_CFA_RSP, 24);
+	assert_cfa(table, TEXT, GB_CFA_SP, 8);
+	assert_cfa(table, TEXT + 0xfff, GB_CFA_SP, 8);
+	assert_cfa(table, TEXT + 0x1000, GB_CFA_SP, 16);
+	assert_cfa(table, TEXT + 0x27ff, GB_CFA_SP, 16);
+	assert_cfa(table, TEXT + 0x2800, GB_CFA_SP, 24);
 	assert_cfa(table, TEXT + 0x3000, GB_CFA_FRAME_POINTER, 0);
 	assert_int_equal(table->row_count, 5);
 	unwind_table_close(table);
@@ -122,9 +122,9 @@ static void test_unsorted_functions(void **state)
 	put_fde(&frames, cie, TEXT + 0x20, 0x10, LITERAL("\x0e\x18"));
 	put_fde(&frames, cie, TEXT + 0x800, 0x10, LITERAL("\x0e\x20"));
 	table = table_of(2, &frames, IMAGE_WITH_SECTIONS);
-	assert_cfa(table, TEXT + 0x20, GB_CFA_RSP, 24);
-	assert_cfa(table, TEXT + 0x800, GB_CFA_RSP, 32);
-	assert_cfa(table, TEXT + 0x1800, GB_CFA_RSP, 16);
+	assert_cfa(table, TEXT + 0x20, GB_CFA_SP, 24);
+	assert_cfa(table, TEXT + 0x800, GB_CFA_SP, 32);
+	assert_cfa(table, TEXT + 0x1800, GB_CFA_SP, 16);
 	unwind_table_close(table);
 }
 
@@ -140,11 +140,11 @@ static void test_overlapping_functions(void **state)
 	put_fde(&frames, cie, TEXT + 0x200, 0x20, LITERAL("\x0e\x28"));
 	put_fde(&frames, cie, TEXT + 0x200, 0x10, LITERAL("\x0e\x30"));
 	table = table_of(1, &frames, IMAGE_WITH_SECTIONS);
-	assert_cfa(table, TEXT + 0x0f, GB_CFA_RSP, 16);
-	assert_cfa(table, TEXT + 0x10, GB_CFA_RSP, 32);
-	assert_cfa(table, TEXT + 0x2f, GB_CFA_RSP, 32);
+	assert_cfa(table, TEXT + 0x0f, GB_CFA_SP, 16);
+	assert_cfa(table, TEXT + 0x10, GB_CFA_SP, 32);
+	assert_cfa(table, TEXT + 0x2f, GB_CFA_SP, 32);
 	assert_cfa(table, TEXT + 0x30, GB_CFA_FRAME_POINTER, 0);
-	assert_cfa(table, TEXT + 0x200, GB_CFA_RSP, 48);
+	assert_cfa(table, TEXT + 0x200, GB_CFA_SP, 48);
 	assert_cfa(table, TEXT + 0x210, GB_CFA_FRAME_POINTER, 0);
 	unwind_table_close(table);
 }
@@ -164,9 +164,9 @@ static void check_dense_page(unsigned int rows, bool is_dense)
 	table = table_of(2, &frames, IMAGE_WITH_SECTIONS);
 	assert_int_equal(table->stats.dense_pages, is_dense);
 	assert_int_equal(table->pages[0].count, is_dense ? 1 : rows);
-	assert_cfa(table, TEXT, is_dense ? GB_CFA_FRAME_POINTER : GB_CFA_RSP, is_dense ? 0 : 8);
+	assert_cfa(table, TEXT, is_dense ? GB_CFA_FRAME_POINTER : GB_CFA_SP, is_dense ? 0 : 8);
 	/* What holds goes on in the next page. */
-	assert_cfa(table, TEXT + 0x1000, GB_CFA_RSP, rows % 2 ? 8 : 16);
+	assert_cfa(table, TEXT + 0x1000, GB_CFA_SP, rows % 2 ? 8 : 16);
 	unwind_table_close(table);
 }
 
@@ -206,7 +206,7 @@ static void test_signal_frame(void **state)
 	struct unwind_table *table;
 
 	table = signal_table("zRS", TEXT + 0x80, 9, LITERAL(SIGRETURN));
-	assert_cfa(table, TEXT + 0x7e, GB_CFA_RSP, 16);
+	assert_cfa(table, TEXT + 0x7e, GB_CFA_SP, 16);
 	assert_cfa(table, TEXT + 0x7f, GB_CFA_SIGNAL, 0);
 	assert_cfa(table, TEXT + 0x80, GB_CFA_SIGNAL, 0);
 	assert_cfa(table, TEXT + 0x88, GB_CFA_SIGNAL, 0);
@@ -220,7 +220,7 @@ static void test_signal_frame_that_begins_early(void **state)
 	struct unwind_table *table;
 
 	table = signal_table("zRS", TEXT + 0x7f, 10, LITERAL(SIGRETURN));
-	assert_cfa(table, TEXT + 0x7e, GB_CFA_RSP, 16);
+	assert_cfa(table, TEXT + 0x7e, GB_CFA_SP, 16);
 	assert_cfa(table, TEXT + 0x7f, GB_CFA_SIGNAL, 0);
 	assert_cfa(table, TEXT + 0x88, GB_CFA_SIGNAL, 0);
 	unwind_table_close(table);
@@ -241,8 +241,8 @@ static void test_signal_frame_by_sight(void **state)
 	unwind_table_close(table);
 	/* Another system call. */
 	table = signal_table("zR", TEXT + 0x80, 7, LITERAL("\xb8\x0e\0\0\0\x0f\x05"));
-	assert_cfa(table, TEXT + 0x7f, GB_CFA_RSP, 16);
-	assert_cfa(table, TEXT + 0x80, GB_CFA_RSP_DEREF, 160);
+	assert_cfa(table, TEXT + 0x7f, GB_CFA_SP, 16);
+	assert_cfa(table, TEXT + 0x80, GB_CFA_SP_DEREF, 160);
 	unwind_table_close(table);
 }
 
@@ -296,7 +296,7 @@ static void test_signal_frames_among_small_functions(void **state)
 	for (i = 0; i < 6; i++) {
 		assert_cfa(table, places[i] - 1, returns[i] ? GB_CFA_SIGNAL : GB_CFA_FRAME_POINTER,
 			   0);
-		assert_cfa(table, places[i], returns[i] ? GB_CFA_SIGNAL : GB_CFA_RSP,
+		assert_cfa(table, places[i], returns[i] ? GB_CFA_SIGNAL : GB_CFA_SP,
 			   returns[i] ? 0 : 16);
 	}
 	unwind_table_close(table);
@@ -381,7 +381,7 @@ static void test_start_of_coroutines(void **state)
 {
 	struct unwind_table *table = context_table("zRS", LITERAL("\0\0"), LITERAL(START_CONTEXT));
 
-	assert_cfa(table, TEXT + 0x7e, GB_CFA_RSP, 16);
+	assert_cfa(table, TEXT + 0x7e, GB_CFA_SP, 16);
 	/* looked up for the return address, its first byte */
 	assert_cfa(table, TEXT + 0x7f, GB_CFA_END, 0);
 	assert_cfa(table, TEXT + 0x80, GB_CFA_END, 0);
@@ -398,15 +398,15 @@ static void test_not_the_start_of_coroutines(void **state)
 	struct unwind_table *table;
 
 	table = context_table("zR", LITERAL("\0\0"), LITERAL(START_CONTEXT)); /* not a libc */
-	assert_cfa(table, TEXT + 0x80, GB_CFA_RSP, 8);
+	assert_cfa(table, TEXT + 0x80, GB_CFA_SP, 8);
 	unwind_table_close(table);
 	/* it has a frame */
 	table = context_table("zRS", LITERAL("\x0e\x10"), LITERAL(START_CONTEXT));
-	assert_cfa(table, TEXT + 0x80, GB_CFA_RSP, 16);
+	assert_cfa(table, TEXT + 0x80, GB_CFA_SP, 16);
 	unwind_table_close(table);
 	table = context_table("zRS", LITERAL("\0\0"), LITERAL("\x48\x89\xdc\xc3")); /* other code */
-	assert_cfa(table, TEXT + 0x7f, GB_CFA_RSP, 16);
-	assert_cfa(table, TEXT + 0x80, GB_CFA_RSP, 8);
+	assert_cfa(table, TEXT + 0x7f, GB_CFA_SP, 16);
+	assert_cfa(table, TEXT + 0x80, GB_CFA_SP, 8);
 	unwind_table_close(table);
 }
 
@@ -420,17 +420,17 @@ static void test_rbx_is_tracked_where_it_is_needed(void **state)
 
 	put_fde(&frames, cie, TEXT, 0x10, LITERAL("\x41\x0e\x10\x83\x02"));
 	table = table_of(1, &frames, IMAGE_WITH_SECTIONS);
-	assert_false(table->tracks_rbx);
-	assert_int_equal(unwind_table_find(table, TEXT + 1)->rbx_off, 0);
+	assert_false(table->tracks_reg);
+	assert_int_equal(unwind_table_find(table, TEXT + 1)->tracked_off, 0);
 	unwind_table_close(table);
 	put_fde(&frames, cie, TEXT + 0x10, 0x10, LITERAL("\x0c\x03\x18\x83\x03"));
 	table = table_of(1, &frames, IMAGE_WITH_SECTIONS);
-	assert_true(table->tracks_rbx);
-	assert_int_equal(unwind_table_find(table, TEXT)->rbx_off, 0);
-	assert_int_equal(unwind_table_find(table, TEXT + 1)->rbx_off, -16);
+	assert_true(table->tracks_reg);
+	assert_int_equal(unwind_table_find(table, TEXT)->tracked_off, 0);
+	assert_int_equal(unwind_table_find(table, TEXT + 1)->tracked_off, -16);
 	assert_cfa(table, TEXT + 0x10, GB_CFA_REG, 24);
 	assert_int_equal(unwind_table_find(table, TEXT + 0x10)->reg, GB_REG_RBX);
-	assert_int_equal(unwind_table_find(table, TEXT + 0x10)->rbx_off, -24);
+	assert_int_equal(unwind_table_find(table, TEXT + 0x10)->tracked_off, -24);
 	unwind_table_close(table);
 }
 

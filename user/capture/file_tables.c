@@ -242,7 +242,7 @@ static int keep_table(struct file_tables *tables, struct file_table *file,
 		tables->stats.no_table++;
 		return 0;
 	}
-	file->flags = table->tracks_rbx ? GB_MAPPING_TRACKS_RBX : 0;
+	file->flags = table->tracks_reg ? GB_MAPPING_TRACKS_REG : 0;
 	err = keep_segments(file, table);
 	return err ? err : store_table(tables, file, table, now_ns);
 }

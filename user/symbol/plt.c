@@ -5,16 +5,18 @@
  * Every stub, whichever of .plt, .plt.sec and .plt.got it is in, jumps through a slot of the global
  * offset table, and a relocation says which symbol's address the loader puts there:
  *
- *   stub: [endbr64] [bnd] jmp *disp32(%rip) -> slot <- relocation {slot, symbol} -> .dynsym -> name
+ *   stub: jump by slot -> slot <- relocation {slot, symbol} -> .dynsym -> name
+ *
+ * What a stub looks like is known by the rows of a table, one a machine: of the file, which need not be ours.
  */
 #include "symbol/plt.h"
 #include "base/array.h"
 #include "symbol/address_sort.h"
 #include "elf/elf_file.h"
+#include "symbol/plt_machine.h"
 #include "symbol/symbol_table.h"
 
 #include <elf.h>
-#include <stdbool.h>
 #include <string.h>
 
 struct slot {
@@ -23,8 +25,13 @@ struct slot {
 };
 
 struct slots {
+	const struct plt_machine *machine;
 	struct slot *items;
 	size_t count, capacity;
+};
+
+static const struct plt_machine *const machines[] = {
+	&plt_x86_64,
 };
 
 /* What the slots are made from. */
@@ -40,7 +47,7 @@ static int add_slot(struct slots *slots, const Elf64_Rela *relocation,
 	uint64_t index = ELF64_R_SYM(relocation->r_info);
 	Elf64_Sym symbol;
 
-	if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || !index ||
+	if ((type != slots->machine->jump_slot && type != slots->machine->global_data) || !index ||
 	    index >= symbols->count)
 		return 0;
 	memcpy(&symbol, symbols->bytes + index * sizeof(symbol), sizeof(symbol));
@@ -90,26 +97,6 @@ static const struct slot *find_slot(const struct slots *slots, uint64_t address)
 									  : NULL;
 }
 
-/*
- * Puts the address that the stub at `code` jumps through into *slot; false: that is no such stub.
- */
-static bool decode_stub(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot)
-{
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	int32_t displacement;
-	size_t at = 0;
-
-	if (!memcmp(code, endbr64, sizeof(endbr64)))
-		at = sizeof(endbr64);
-	if (code[at] == 0xf2)
-		at++;
-	if (at + 6 > size || code[at] != 0xff || code[at + 1] != 0x25)
-		return false;
-	memcpy(&displacement, code + at + 2, sizeof(displacement));
-	*slot = address + at + 6 + (uint64_t)(int64_t)displacement;
-	return true;
-}
-
 static int add_stubs(struct symbol_table *table, const struct elf_file *file,
 		     const char *section_name, uint8_t source, const struct slots *slots)
 {
@@ -128,8 +115,8 @@ static int add_stubs(struct symbol_table *table, const struct elf_file *file,
 		const struct slot *slot;
 		uint64_t address;
 
-		if (!decode_stub((uint8_t *)bytes + at, stub_bytes, section->address + at,
-				 &address))
+		if (!slots->machine->decode((uint8_t *)bytes + at, stub_bytes,
+					    section->address + at, &address))
 			continue;
 		slot = find_slot(slots, address);
 		if (slot)
@@ -160,6 +147,16 @@ static int read_slots(const struct elf_file *file, struct slots *slots)
 	return err;
 }
 
+static const struct plt_machine *machine_of(const struct elf_file *file)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
+		if (file->machine == machines[i]->machine && file->is_64_bit)
+			return machines[i];
+	return NULL;
+}
+
 int plt_add(struct symbol_table *table, const struct elf_file *file, uint8_t source)
 {
 	static const char *const sections[] = {".plt", ".plt.sec", ".plt.got"};
@@ -167,7 +164,8 @@ int plt_add(struct symbol_table *table, const struct elf_file *file, uint8_t sou
 	size_t i;
 	int err;
 
-	if (file->machine != EM_X86_64 || !file->is_64_bit)
+	slots.machine = machine_of(file);
+	if (!slots.machine)
 		return 0;
 	err = read_slots(file, &slots);
 	if (!err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * plt.h - names for the stubs of the procedure linkage table, which have no symbols. x86-64 only.
+ * plt.h - names for the stubs of the procedure linkage table, which have no symbols.
  */
 #ifndef GECKOBPF_SYMBOL_PLT_H
 #define GECKOBPF_SYMBOL_PLT_H

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "unwind/cfa_step.h"
 #include "unwind/dwarf_cfi.h"
-#include "unwind/x86_64.h"
+#include "unwind/arch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -204,8 +204,8 @@ static uint64_t slow_regs(const struct cfa_machine *machine, const struct cie *c
 
 	if (cie->ra_column < 64)
 		regs |= 1ull << cie->ra_column;
-	if (machine->tracks_rbx)
-		regs |= 1ull << MACHINE_REG_RBX;
+	if (machine->tracks_reg)
+		regs |= 1ull << MACHINE_REG_TRACKED;
 	if (cie->data_align > INT16_MAX || cie->data_align < INT16_MIN)
 		regs |= 1ull << MACHINE_REG_FP;
 	return regs;
@@ -242,11 +242,11 @@ static bool run_cie(struct cfa_machine *machine, const struct cie *cie, struct c
 }
 
 int cfa_machine_open(struct cfa_machine *machine, const struct eh_frame *frame,
-		     struct rule_set *rules, bool tracks_rbx)
+		     struct rule_set *rules, bool tracks_reg)
 {
 	size_t i;
 
-	*machine = (struct cfa_machine){.frame = frame, .rules = rules, .tracks_rbx = tracks_rbx};
+	*machine = (struct cfa_machine){.frame = frame, .rules = rules, .tracks_reg = tracks_reg};
 	machine->initial = calloc(frame->cie_count + 1, sizeof(*machine->initial));
 	if (!machine->initial)
 		return -ENOMEM;

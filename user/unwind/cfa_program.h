@@ -6,7 +6,7 @@
  *                                             rows:     0: CFA = rsp + 8 | 1: CFA = rsp + 16, rbp saved | 4: ...
  *
  * A state holds from where it was made to where the program next advances. Only what a rule can say is followed: the CFA,
- * RBP, the return address and, on demand, RBX.
+ * the frame pointer, the return address and, on demand, GB_REG_TRACKED.
  */
 #ifndef GECKOBPF_UNWIND_CFA_PROGRAM_H
 #define GECKOBPF_UNWIND_CFA_PROGRAM_H
@@ -27,7 +27,7 @@ struct cfa_machine {
 	const struct eh_frame *frame; /* borrowed */
 	struct rule_set *rules; /* borrowed */
 	struct cfa_state *initial; /* by CIE; how == 0: its program makes no sense */
-	bool tracks_rbx; /* rbx_off is filled in */
+	bool tracks_reg; /* tracked_off is filled in */
 
 	/* What the last run made: rows of different neighbours, the first at offset 0. */
 	struct cfa_row *rows;
@@ -40,7 +40,7 @@ struct cfa_machine {
 
 /* Runs the programs of all CIEs. 0 or -ENOMEM. cfa_machine_close() also where this failed. */
 int cfa_machine_open(struct cfa_machine *machine, const struct eh_frame *frame,
-		     struct rule_set *rules, bool tracks_rbx);
+		     struct rule_set *rules, bool tracks_reg);
 void cfa_machine_close(struct cfa_machine *machine);
 
 /* Runs a function of the frame. 0, or -ENOMEM. No rows where its CIE's program makes no sense. */

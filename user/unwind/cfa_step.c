@@ -3,7 +3,7 @@
 #include "unwind/cfa_step.h"
 #include "unwind/cfa_expression.h"
 #include "unwind/dwarf_cfi.h"
-#include "unwind/x86_64.h"
+#include "unwind/arch.h"
 
 const struct cfa_state cfa_state_unknown = {
 	.how = HOW_WITH_RA(HOW_WITH_CFA(0, CFA_IS_NOTHING, 0), RA_IS_STRANGE),
@@ -15,7 +15,7 @@ enum saved_where {
 	SAVED_UNDEFINED,
 	SAVED_AT_CFA, /* *(CFA + value) */
 	SAVED_IN_REG, /* DWARF register `value` */
-	SAVED_AT_RBP, /* *(RBP + value) */
+	SAVED_AT_FP, /* *(FP + value) */
 	SAVED_STRANGE,
 };
 
@@ -40,9 +40,9 @@ static void save_fp(struct cfa_state *state, struct saved saved)
 		is = FP_IS_UNDEFINED;
 	else if (saved.where == SAVED_AT_CFA && fits_s32(saved.value))
 		is = FP_IS_CFA;
-	else if (saved.where == SAVED_AT_RBP && fits_s32(saved.value))
-		is = FP_IS_RBP;
-	if (is == FP_IS_CFA || is == FP_IS_RBP)
+	else if (saved.where == SAVED_AT_FP && fits_s32(saved.value))
+		is = FP_IS_FP;
+	if (is == FP_IS_CFA || is == FP_IS_FP)
 		state->fp_off = (int32_t)saved.value;
 	state->how = HOW_WITH_FP(state->how, is);
 }
@@ -53,21 +53,21 @@ static void save_ra(struct cfa_state *state, struct saved saved)
 
 	if (saved.where == SAVED_UNDEFINED)
 		is = RA_IS_UNDEFINED;
-	else if (saved.where == SAVED_AT_CFA && saved.value == MACHINE_RA_OFFSET)
+	else if (saved.where == SAVED_AT_CFA && saved.value == GB_RETURN_AT)
 		is = RA_IS_CFA;
 	else if (saved.where == SAVED_IN_REG && saved.value >= 0 && saved.value < MACHINE_REG_RA)
 		is = RA_IS_REG + (uint32_t)saved.value;
 	state->how = HOW_WITH_RA(state->how, is);
 }
 
-static void save_rbx(struct cfa_state *state, struct saved saved)
+static void save_tracked(struct cfa_state *state, struct saved saved)
 {
-	state->rbx_off = RBX_STRANGE;
+	state->tracked_off = TRACKED_STRANGE;
 	if (saved.where == SAVED_SAME)
-		state->rbx_off = 0;
-	else if (saved.where == SAVED_AT_CFA && saved.value && saved.value > RBX_STRANGE &&
+		state->tracked_off = 0;
+	else if (saved.where == SAVED_AT_CFA && saved.value && saved.value > TRACKED_STRANGE &&
 		 saved.value <= INT16_MAX)
-		state->rbx_off = (int16_t)saved.value;
+		state->tracked_off = (int16_t)saved.value;
 }
 
 static void save(struct cfa_run *run, uint64_t reg, struct saved saved)
@@ -76,8 +76,8 @@ static void save(struct cfa_run *run, uint64_t reg, struct saved saved)
 		save_ra(&run->state, saved);
 	else if (reg == MACHINE_REG_FP)
 		save_fp(&run->state, saved);
-	else if (reg == MACHINE_REG_RBX && run->machine->tracks_rbx)
-		save_rbx(&run->state, saved);
+	else if (reg == MACHINE_REG_TRACKED && run->machine->tracks_reg)
+		save_tracked(&run->state, saved);
 }
 
 /* Unsigned operands: what does not fit stays too large. */
@@ -108,7 +108,7 @@ static struct saved at_expression(struct cursor bytes)
 	if (!cfa_expression_parse(&expression, bytes) || expression.is_deref ||
 	    expression.reg != MACHINE_REG_FP)
 		return (struct saved){SAVED_STRANGE, 0};
-	return (struct saved){SAVED_AT_RBP, expression.offset};
+	return (struct saved){SAVED_AT_FP, expression.offset};
 }
 
 static void restore(struct cfa_run *run, uint64_t reg)
@@ -121,8 +121,8 @@ static void restore(struct cfa_run *run, uint64_t reg)
 	} else if (reg == MACHINE_REG_FP) {
 		state->how = HOW_WITH_FP(state->how, HOW_FP(initial->how));
 		state->fp_off = initial->fp_off;
-	} else if (reg == MACHINE_REG_RBX) {
-		state->rbx_off = initial->rbx_off;
+	} else if (reg == MACHINE_REG_TRACKED) {
+		state->tracked_off = initial->tracked_off;
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* context_code.c - see context_code.h. */
 #include "unwind/context_code.h"
-#include "unwind/x86_64.h"
+#include "unwind/arch.h"
 
 #define PEEKS_MAX 1024 /* per file: each is a system call */
 

@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "base/large.h"
 #include "unwind/dwarf_cfi.h"
-#include "unwind/x86_64.h"
+#include "unwind/arch.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "elf/elf_file.h"
 #include "unwind/pointer.h"
-#include "unwind/x86_64.h"
+#include "unwind/arch.h"
 
 #include <elf.h>
 #include <errno.h>

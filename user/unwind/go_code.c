@@ -3,7 +3,7 @@
 #include "unwind/go_code.h"
 #include "elf/elf_file.h"
 #include "unwind/cursor.h"
-#include "unwind/x86_64.h"
+#include "unwind/arch.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -76,7 +76,7 @@ static bool makes_sense(const struct go_code *go, const struct go_header *header
 	uint64_t left;
 
 	if ((header->magic != MAGIC_1_18 && header->magic != MAGIC_1_20) || header->zero[0] ||
-	    header->zero[1] || header->instruction_bytes != 1 ||
+	    header->zero[1] || header->instruction_bytes != MACHINE_INSTRUCTION_BYTES ||
 	    header->address_bytes != MACHINE_ADDRESS_BYTES)
 		return false;
 	if (header->names >= go->size || header->values >= go->size ||
@@ -132,7 +132,7 @@ static int read_part(const struct elf_code *code, const struct elf_part *part, u
 /* Where in some data the table begins, which then goes on to its end; `size`: nowhere. */
 static size_t table_at(const uint8_t *bytes, size_t size)
 {
-	static const uint8_t rest[] = {0, 0, 1, MACHINE_ADDRESS_BYTES};
+	static const uint8_t rest[] = {0, 0, MACHINE_INSTRUCTION_BYTES, MACHINE_ADDRESS_BYTES};
 	uint32_t magic;
 	size_t at;
 
@@ -241,9 +241,9 @@ void go_code_close(struct go_code *go)
 	*go = (struct go_code){0};
 }
 
-void go_code_rewind(struct go_code *go, bool tracks_rbx)
+void go_code_rewind(struct go_code *go, bool tracks_reg)
 {
-	go->tracks_rbx = tracks_rbx;
+	go->tracks_reg = tracks_reg;
 	go->rows_left = go->size;
 	go->peeks_left = PEEKS_MAX;
 }
@@ -275,7 +275,7 @@ static enum go_kind kind_of(const struct go_code *go, uint32_t name, uint8_t fla
 	return flags & GO_SPWRITE ? GO_CHANGES_STACK : GO_PLAIN;
 }
 
-/* Where its code has first written RSP. */
+/* Where its code has first written the stack pointer. */
 static uint32_t find_change(struct go_code *go, const struct go_function *function)
 {
 	uint8_t bytes[CODE_MAX_BYTES];
@@ -339,18 +339,18 @@ static int add_row(struct go_rows *rows, uint32_t offset, uint32_t rule)
 	return err;
 }
 
-/* The rule where the return address is `depth` bytes above RSP. Where there is a frame, RBP is saved right below. */
+/* The rule where the return address is `depth` bytes above SP. Where there is a frame, FP is saved right below. */
 static int depth_rule(const struct go_rows *rows, uint32_t depth, uint32_t *rule)
 {
 	struct cfa_state state = {
 		.how = HOW_WITH_CFA(0, CFA_IS_REG, MACHINE_REG_SP),
-		.cfa_off = (int32_t)depth - MACHINE_RA_OFFSET,
-		.rbx_off = rows->go->tracks_rbx ? RBX_STRANGE : 0,
+		.cfa_off = (int32_t)depth - GB_RETURN_AT,
+		.tracked_off = rows->go->tracks_reg ? TRACKED_STRANGE : 0,
 	};
 
 	if (depth) {
 		state.how = HOW_WITH_FP(state.how, FP_IS_CFA);
-		state.fp_off = 2 * MACHINE_RA_OFFSET;
+		state.fp_off = 2 * GB_RETURN_AT;
 	}
 	return rule_set_number(rows->rules, cfa_key_of(&state), rule);
 }

@@ -8,10 +8,10 @@
  *                                        │                                   └───────────────────────┼─┘
  *                                        └───────────────────────────────────────────────────────────┘
  *
- * A depth is how far the return address is above RSP, exact at every instruction. Some functions have rules of their own:
+ * A depth is how far the return address is above the stack pointer, exact at every instruction. Some functions have rules of their own:
  *
  *   TOPFRAME   nothing called them (goexit, mstart): the end, where Go's own tracebacks end as complete
- *   SPWRITE    they change to another stack. From there on RBP still points at the frame of the caller, or at the function's
+ *   SPWRITE    they change to another stack. From there on the frame pointer still points at the frame of the caller, or at the function's
  *              own: it leads to the stack before. But what mcall, morestack and clone call is the first on the stack they
  *              change to, and nothing returns to them: they are its end.
  *   sigreturn  what signal handlers return to
@@ -41,7 +41,7 @@ struct go_code {
 	uint32_t function_count;
 	uint32_t names, values, functions; /* offsets in `bytes` */
 	bool has_lines; /* descriptions are those of 1.20 on */
-	bool tracks_rbx;
+	bool tracks_reg;
 	size_t rows_left; /* a bound, lest a small file make a large table */
 	unsigned int peeks_left;
 };
@@ -55,7 +55,7 @@ int go_code_open(struct go_code *go, const struct elf_code *code, uint64_t text,
 void go_code_close(struct go_code *go);
 
 /* To be called before the first go_code_add() of a table. */
-void go_code_rewind(struct go_code *go, bool tracks_rbx);
+void go_code_rewind(struct go_code *go, bool tracks_reg);
 
 /* Adds the rows of [start, end), within [go->start, go->end): the first is at `start`. 0 or -ENOMEM. */
 int go_code_add(struct go_code *go, uint32_t start, uint32_t end, struct row_builder *builder,

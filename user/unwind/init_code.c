@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* init_code.c - see init_code.h. */
 #include "unwind/init_code.h"
-#include "unwind/x86_64.h"
+#include "unwind/arch.h"
 
 #define CODE_MAX_BYTES 512 /* old compilers put calls in there */
 
@@ -25,7 +25,7 @@ void init_code_find(struct init_code *init, const struct elf_code *code,
 	init->popped = (uint32_t)(start + popped);
 }
 
-/* From `offset` on the CFA is RSP + cfa_off, and all registers are the caller's. */
+/* From `offset` on the CFA is SP + cfa_off, and all registers are the caller's. */
 static int add_row(struct row_builder *builder, struct rule_set *rules, uint32_t offset,
 		   int32_t cfa_off)
 {
@@ -43,11 +43,11 @@ static int add_row(struct row_builder *builder, struct rule_set *rules, uint32_t
 
 int init_code_add(const struct init_code *init, struct row_builder *builder, struct rule_set *rules)
 {
-	int err = add_row(builder, rules, init->start, -MACHINE_RA_OFFSET);
+	int err = add_row(builder, rules, init->start, -GB_RETURN_AT);
 
 	if (!err)
-		err = add_row(builder, rules, init->pushed, -2 * MACHINE_RA_OFFSET);
+		err = add_row(builder, rules, init->pushed, -2 * GB_RETURN_AT);
 	if (!err)
-		err = add_row(builder, rules, init->popped, -MACHINE_RA_OFFSET);
+		err = add_row(builder, rules, init->popped, -GB_RETURN_AT);
 	return err;
 }

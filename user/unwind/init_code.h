@@ -2,6 +2,8 @@
 /*
  * init_code.h - rows of _init and _fini, which compilers put together from pieces of assembler that nobody described.
  *
+ * On x86-64:
+ *
  *       endbr64; sub $8, %rsp │ what objects have added, as a call of __gmon_start__; add $8, %rsp │ ret
  *       CFA = RSP + 8         │ RSP + 16                                                           │ RSP + 8
  *

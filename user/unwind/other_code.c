@@ -16,9 +16,9 @@ void other_code_close(struct other_code *other)
 	*other = (struct other_code){0};
 }
 
-void other_code_rewind(struct other_code *other, bool tracks_rbx)
+void other_code_rewind(struct other_code *other, bool tracks_reg)
 {
-	go_code_rewind(&other->go, tracks_rbx);
+	go_code_rewind(&other->go, tracks_reg);
 }
 
 /* Go code may be met in pieces. */

@@ -30,7 +30,7 @@ int other_code_open(struct other_code *other, const struct elf_code *code, uint6
 void other_code_close(struct other_code *other);
 
 /* To be called before the first other_code_add() of a table. */
-void other_code_rewind(struct other_code *other, bool tracks_rbx);
+void other_code_rewind(struct other_code *other, bool tracks_reg);
 
 /* The first such stretch within [start, end), into *range. False: there is none. */
 bool other_code_next(const struct other_code *other, uint32_t start, uint64_t end,

@@ -2,7 +2,7 @@
 /* pointer.c - see pointer.h. */
 #include "unwind/pointer.h"
 #include "unwind/dwarf_cfi.h"
-#include "unwind/x86_64.h"
+#include "unwind/arch.h"
 
 static bool read_format(struct cursor *cursor, uint8_t encoding, uint64_t *value)
 {

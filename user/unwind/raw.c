@@ -61,7 +61,7 @@ static GB_INLINE int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *
 static GB_INLINE int gb_read_user(struct gb_unwind *u, __u64 address, void *to, __u32 bytes)
 {
 	const struct raw_stack *stack = walk_of(u)->stack;
-	uint64_t start = stack->regs[GB_REG_RSP], offset = address - start;
+	uint64_t start = stack->regs[GB_REG_SP], offset = address - start;
 
 	if (address < start || offset > stack->word_count * 8 ||
 	    stack->word_count * 8 - offset < bytes)

@@ -15,7 +15,7 @@ struct unwind_store;
 
 struct raw_stack {
 	const uint64_t *regs; /* GB_RAW_REGS of them: enum gb_reg */
-	const uint64_t *words; /* stack memory from RSP on */
+	const uint64_t *words; /* stack memory from SP on */
 	size_t word_count;
 	const struct gb_mapping *mappings; /* sorted, nothing overlaps */
 	size_t mapping_count; /* 0: not known */

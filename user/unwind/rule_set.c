@@ -2,7 +2,7 @@
 /* rule_set.c - see rule_set.h. */
 #include "unwind/rule_set.h"
 #include "base/array.h"
-#include "unwind/x86_64.h"
+#include "unwind/arch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,18 +24,18 @@ static bool rule_cfa(const struct cfa_state *state, struct gb_unwind_rule *rule)
 	case CFA_IS_REG:
 		gb_reg = machine_gb_reg(reg);
 		if (reg == MACHINE_REG_SP)
-			rule->cfa = GB_CFA_RSP;
+			rule->cfa = GB_CFA_SP;
 		else if (reg == MACHINE_REG_FP)
-			rule->cfa = GB_CFA_RBP;
+			rule->cfa = GB_CFA_FP;
 		else if (gb_reg >= 0)
 			rule->cfa = GB_CFA_REG;
 		rule->reg = gb_reg >= 0 ? (uint8_t)gb_reg : 0;
 		break;
 	case CFA_IS_DEREF:
 		if (reg == MACHINE_REG_SP)
-			rule->cfa = GB_CFA_RSP_DEREF;
+			rule->cfa = GB_CFA_SP_DEREF;
 		else if (reg == MACHINE_REG_FP)
-			rule->cfa = GB_CFA_RBP_DEREF;
+			rule->cfa = GB_CFA_FP_DEREF;
 		rule->cfa_add = state->cfa_add;
 		break;
 	case CFA_IS_PLT11:
@@ -53,7 +53,7 @@ static bool rule_fp(const struct cfa_state *state, struct gb_unwind_rule *rule)
 	static const uint8_t kinds[] = {
 		[FP_IS_SAME] = GB_FP_SAME,
 		[FP_IS_CFA] = GB_FP_CFA,
-		[FP_IS_RBP] = GB_FP_RBP,
+		[FP_IS_FP] = GB_FP_FP,
 		[FP_IS_UNDEFINED] = GB_FP_UNDEFINED,
 	};
 	uint32_t is = HOW_FP(state->how);
@@ -83,7 +83,7 @@ static bool rule_ra(const struct cfa_state *state, struct gb_unwind_rule *rule)
 
 static struct gb_unwind_rule rule_of(const struct cfa_state *state)
 {
-	struct gb_unwind_rule rule = {.rbx_off = state->rbx_off};
+	struct gb_unwind_rule rule = {.tracked_off = state->tracked_off};
 
 	if (HOW_RA(state->how) == RA_IS_UNDEFINED)
 		return (struct gb_unwind_rule){.cfa = GB_CFA_END};
@@ -227,12 +227,12 @@ static int add_fixed_rules(struct rule_set *set)
 		[RULE_FRAME_POINTER] = {.cfa = GB_CFA_FRAME_POINTER},
 		[RULE_SIGNAL] = {.cfa = GB_CFA_SIGNAL},
 		[RULE_END] = {.cfa = GB_CFA_END},
-		[RULE_OTHER_STACK] = {.cfa = GB_CFA_RBP,
+		[RULE_OTHER_STACK] = {.cfa = GB_CFA_FP,
 				      .fp = GB_FP_CFA,
 				      .ra = GB_RA_OTHER_STACK,
 				      .cfa_off = 16,
 				      .fp_off = -16,
-				      .rbx_off = GB_RBX_LOST},
+				      .tracked_off = GB_TRACKED_LOST},
 	};
 	uint32_t number;
 	size_t i;
@@ -246,7 +246,7 @@ static int add_fixed_rules(struct rule_set *set)
 	return 0;
 }
 
-bool rule_set_needs_rbx(const struct rule_set *set)
+bool rule_set_needs_tracked(const struct rule_set *set)
 {
 	size_t i;
 

@@ -2,7 +2,7 @@
 /*
  * rule_set.h - the states that call frame programs get into, and the rule that each of them is, numbered.
  *
- *   cfa_state, 16 bytes:   how | cfa_off | fp_off | cfa_add, rbx_off     as the program left it
+ *   cfa_state, 16 bytes:   how | cfa_off | fp_off | cfa_add, tracked_off     as the program left it
  *        │  hash
  *        └──> number ──> struct gb_unwind_rule                           what the kernel makes of it
  *
@@ -37,11 +37,11 @@ enum cfa_is {
 	CFA_IS_STRANGE, /* an expression that we do not know */
 };
 
-/* The caller's RBP in a state. */
+/* The caller's frame pointer in a state. */
 enum fp_is {
 	FP_IS_SAME,
 	FP_IS_CFA, /* *(CFA + fp_off) */
-	FP_IS_RBP, /* *(RBP + fp_off) */
+	FP_IS_FP, /* *(FP + fp_off) */
 	FP_IS_UNDEFINED,
 	FP_IS_STRANGE,
 };
@@ -63,7 +63,7 @@ enum ra_is {
 #define HOW_WITH_FP(how, is) (((how)&0xff00ffff) | (uint32_t)(is) << 16)
 #define HOW_WITH_RA(how, is) (((how)&0x00ffffff) | (uint32_t)(is) << 24)
 
-#define RBX_STRANGE GB_RBX_LOST /* rbx_off of a register RBX that cannot be found again */
+#define TRACKED_STRANGE GB_TRACKED_LOST /* tracked_off of a register that cannot be found again */
 
 /* What is not used is 0, so that equal states are equal bytes. */
 struct cfa_state {
@@ -71,13 +71,13 @@ struct cfa_state {
 	int32_t cfa_off;
 	int32_t fp_off;
 	int16_t cfa_add;
-	int16_t rbx_off;
+	int16_t tracked_off;
 };
 
 /* A state as two words: what is hashed, and what can be kept in registers. */
 struct cfa_key {
 	uint64_t cfa; /* how, cfa_off << 32 */
-	uint64_t saved; /* fp_off, cfa_add << 32, rbx_off << 48 */
+	uint64_t saved; /* fp_off, cfa_add << 32, tracked_off << 48 */
 };
 
 struct rule_slot {
@@ -105,15 +105,15 @@ void rule_set_close(struct rule_set *set);
  */
 int rule_set_learn(struct rule_set *set, struct cfa_key key, uint32_t *rule);
 
-/* Whether some rule finds the CFA through RBX. */
-bool rule_set_needs_rbx(const struct rule_set *set);
+/* Whether some rule finds the CFA through GB_REG_TRACKED. */
+bool rule_set_needs_tracked(const struct rule_set *set);
 
 static inline struct cfa_key cfa_key_of(const struct cfa_state *state)
 {
 	return (struct cfa_key){
 		.cfa = state->how | (uint64_t)(uint32_t)state->cfa_off << 32,
 		.saved = (uint32_t)state->fp_off | (uint64_t)(uint16_t)state->cfa_add << 32 |
-			 (uint64_t)(uint16_t)state->rbx_off << 48,
+			 (uint64_t)(uint16_t)state->tracked_off << 48,
 	};
 }
 
@@ -124,7 +124,7 @@ static inline struct cfa_state cfa_state_of(struct cfa_key key)
 		.cfa_off = (int32_t)(key.cfa >> 32),
 		.fp_off = (int32_t)key.saved,
 		.cfa_add = (int16_t)(key.saved >> 32),
-		.rbx_off = (int16_t)(key.saved >> 48),
+		.tracked_off = (int16_t)(key.saved >> 48),
 	};
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* signal_code.c - see signal_code.h. */
 #include "unwind/signal_code.h"
-#include "unwind/x86_64.h"
+#include "unwind/arch.h"
 
 #define READS_MAX 1024 /* per file */
 #define BLOCK_BYTES 16384

@@ -182,7 +182,7 @@ static void close_build(struct compiler *compiler)
 	rule_set_close(&compiler->rules);
 }
 
-static int build(struct compiler *compiler, bool tracks_rbx)
+static int build(struct compiler *compiler, bool tracks_reg)
 {
 	int err;
 
@@ -191,11 +191,11 @@ static int build(struct compiler *compiler, bool tracks_rbx)
 	compiler->special_rows = 0;
 	compiler->search =
 		(struct signal_code_search){&compiler->code, compiler->frame.text, SEARCH_BYTES, 0};
-	other_code_rewind(&compiler->other, tracks_rbx);
+	other_code_rewind(&compiler->other, tracks_reg);
 	err = rule_set_open(&compiler->rules);
 	if (!err)
 		err = cfa_machine_open(&compiler->machine, &compiler->frame, &compiler->rules,
-				       tracks_rbx);
+				       tracks_reg);
 	if (!err)
 		err = row_builder_open(&compiler->builder, (uint32_t)compiler->code.page_count,
 				       compiler->code.page_count +
@@ -269,7 +269,7 @@ static int take(struct compiler *compiler, struct unwind_table **out)
 		.rules = rules,
 		.segments = compiler->code.segments,
 		.segment_count = (uint32_t)compiler->code.segment_count,
-		.tracks_rbx = compiler->machine.tracks_rbx,
+		.tracks_reg = compiler->machine.tracks_reg,
 		.has_no_eh_frame = !compiler->code.eh_frame.bytes,
 		.stats = stats_of(compiler),
 	};
@@ -295,7 +295,7 @@ static int compile(struct compiler *compiler, const struct unwind_source *source
 		err = fde_order_make(&compiler->frame, &compiler->order);
 	if (!err)
 		err = build(compiler, false);
-	if (!err && rule_set_needs_rbx(&compiler->rules))
+	if (!err && rule_set_needs_tracked(&compiler->rules))
 		err = build(compiler, true);
 	return err ? err : take(compiler, out);
 }

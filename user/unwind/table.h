@@ -55,7 +55,7 @@ struct unwind_table {
 	struct gb_unwind_rule *rules; /* distinct */
 	uint32_t segment_count;
 	struct unwind_segment *segments;
-	bool tracks_rbx; /* rbx_off of all rules is filled in: some rule's CFA needs rbx */
+	bool tracks_reg; /* tracked_off of all rules is filled in: some rule's CFA needs GB_REG_TRACKED */
 	/* there is none: everything is GB_CFA_FRAME_POINTER (Go, some assembler) */
 	bool has_no_eh_frame;
 	struct unwind_table_stats stats;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* x86_64.c - see x86_64.h. */
-#include "unwind/x86_64.h"
+/* arch_x86_64.c - see arch.h. */
+#include "unwind/arch.h"
 
 #include <linux/types.h>
 #include <string.h>
@@ -94,6 +94,7 @@ static bool is_padding(const uint8_t *code)
 	       (code[0] == 0x0f && code[1] == 0x1f);
 }
 
+/* call *register; mov %eax, %edi; call exit; padding */
 bool machine_find_main_call(const uint8_t *code, size_t size, size_t *at, size_t *length)
 {
 	static const uint8_t mov_edi_call[] = {0x89, 0xc7, 0xe8};
@@ -135,6 +136,7 @@ bool machine_is_start_context(const uint8_t *code, size_t size)
 	       memmem(code, size, rest, sizeof(rest));
 }
 
+/* [endbr64;] sub $8, %rsp (or push %rax); ...; add $8, %rsp (or pop %rax); ret */
 bool machine_is_init(const uint8_t *code, size_t size, size_t *pushed, size_t *popped)
 {
 	static const uint8_t sub[] = {0x48, 0x83, 0xec, 0x08}, push[] = {0x50};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * arch.h - the machine that all of this is built for. Nothing else asks which one it is: another machine is another file beside
+ * x86_64.h with the same names in it, user/unwind/arch_<machine>.c, and a row in user/symbol/plt.c.
+ */
+#ifndef GECKOBPF_ARCH_H
+#define GECKOBPF_ARCH_H
+
+/* The second is for the BPF side, whose compiler works for the BPF machine. */
+#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
+#include "arch/x86_64.h"
+#else
+#error "there is no file for this machine in include/arch"
+#endif
+
+#endif

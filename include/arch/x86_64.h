@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * x86_64.h - what is this machine's: its registers by every numbering that we meet, its stack frames, its signal frames.
+ *
+ * From arch.h only. Types are the includer's: vmlinux.h or linux/types.h.
+ */
+#ifndef GECKOBPF_ARCH_X86_64_H
+#define GECKOBPF_ARCH_X86_64_H
+
+#define GB_ARCH_INLINE static inline __attribute__((always_inline))
+
+#define GB_ARCH_NAME "x86_64" /* as uname(2) says it */
+
+/* ---- registers as rules name them --------------------------------------------------- */
+
+/* In the order in which a signal frame holds them (struct sigcontext). */
+enum gb_reg {
+	GB_REG_R8 = 0,
+	GB_REG_R9 = 1,
+	GB_REG_R10 = 2,
+	GB_REG_R11 = 3,
+	GB_REG_R12 = 4,
+	GB_REG_R13 = 5,
+	GB_REG_R14 = 6,
+	GB_REG_R15 = 7,
+	GB_REG_RDI = 8,
+	GB_REG_RSI = 9,
+	GB_REG_RBP = 10,
+	GB_REG_RBX = 11,
+	GB_REG_RDX = 12,
+	GB_REG_RAX = 13,
+	GB_REG_RCX = 14,
+	GB_REG_RSP = 15,
+	GB_REG_RIP = 16, /* not in rules, which have 4 bits */
+	GB_REG_COUNT = 17,
+	/* What the unwinder calls them by their part. */
+	GB_REG_SP = GB_REG_RSP,
+	GB_REG_FP = GB_REG_RBP,
+	GB_REG_PC = GB_REG_RIP,
+	/* It is followed from frame to frame too, through files whose rules say where it is. */
+	GB_REG_TRACKED = GB_REG_RBX,
+};
+
+/* ---- frames --------------------------------------------------------------------------- */
+
+#define GB_ADDRESS_BITS 48 /* of user code and user memory */
+#define GB_RETURN_AT (-8) /* a call leaves the return address here, from the CFA */
+/* What a frame pointer leads to: the caller's, and from there the return address, and the CFA. */
+#define GB_FP_RETURN_AT 8
+#define GB_FP_CFA_AT 16
+#define GB_WINDOW_BACK 48 /* registers are saved so far below the return address, as a rule */
+#define GB_SIGNAL_REGISTERS_AT 40 /* offset of struct sigcontext in struct ucontext */
+
+/*
+ * Rules that only this machine has: where the CFA is in a slot of a PLT, which pushes 8 bytes on its way, from its 11th or its 10th
+ * byte on.
+ */
+#define GB_CFA_PLT11 GB_CFA_ARCH_1
+#define GB_CFA_PLT10 GB_CFA_ARCH_2
+
+GB_ARCH_INLINE __u64 gb_arch_cfa(int is_first, __u64 sp, __u64 pc)
+{
+	__u64 byte = pc & 15;
+
+	return sp + 8 + (byte >= (is_first ? 11 : 10) ? 8 : 0);
+}
+
+/* ---- struct pt_regs, in words: ABI, and the same in a perf event's context -------------- */
+
+/* clang-format off */
+enum gb_pt_word {
+	GB_PT_R15, GB_PT_R14, GB_PT_R13, GB_PT_R12, GB_PT_RBP, GB_PT_RBX, GB_PT_R11, GB_PT_R10, GB_PT_R9,
+	GB_PT_R8, GB_PT_RAX, GB_PT_RCX, GB_PT_RDX, GB_PT_RSI, GB_PT_RDI, GB_PT_ORIG_RAX, GB_PT_RIP, GB_PT_CS,
+	GB_PT_FLAGS, GB_PT_RSP, GB_PT_SS, GB_PT_WORDS,
+	GB_PT_SP = GB_PT_RSP,
+	GB_PT_MODE = GB_PT_CS, /* for the two below */
+};
+/* clang-format on */
+
+/* Before there is a helper for it: the user registers are at the end of a thread's kernel stack, which has so many bytes. */
+#define GB_KERNEL_STACK_BYTES 16384
+
+/* By the privilege level. */
+GB_ARCH_INLINE int gb_pt_is_user(__u64 mode)
+{
+	return (mode & 3) != 0;
+}
+
+/* By the code segment of 32-bit programs. */
+GB_ARCH_INLINE int gb_pt_is_32_bit(__u64 mode)
+{
+	return (mode & 0xffff) == 0x23;
+}
+
+GB_ARCH_INLINE void gb_pt_to_regs(const __u64 *pt, __u64 *regs)
+{
+	regs[GB_REG_R8] = pt[GB_PT_R8];
+	regs[GB_REG_R9] = pt[GB_PT_R9];
+	regs[GB_REG_R10] = pt[GB_PT_R10];
+	regs[GB_REG_R11] = pt[GB_PT_R11];
+	regs[GB_REG_R12] = pt[GB_PT_R12];
+	regs[GB_REG_R13] = pt[GB_PT_R13];
+	regs[GB_REG_R14] = pt[GB_PT_R14];
+	regs[GB_REG_R15] = pt[GB_PT_R15];
+	regs[GB_REG_RDI] = pt[GB_PT_RDI];
+	regs[GB_REG_RSI] = pt[GB_PT_RSI];
+	regs[GB_REG_RBP] = pt[GB_PT_RBP];
+	regs[GB_REG_RBX] = pt[GB_PT_RBX];
+	regs[GB_REG_RDX] = pt[GB_PT_RDX];
+	regs[GB_REG_RAX] = pt[GB_PT_RAX];
+	regs[GB_REG_RCX] = pt[GB_PT_RCX];
+	regs[GB_REG_RSP] = pt[GB_PT_RSP];
+	regs[GB_REG_RIP] = pt[GB_PT_RIP];
+}
+
+/* ---- files ------------------------------------------------------------------------------ */
+
+#define MACHINE_ELF 62 /* EM_X86_64 */
+#define MACHINE_ADDRESS_BYTES 8
+#define MACHINE_INSTRUCTION_BYTES 1 /* instructions are a multiple of it */
+
+/* DWARF numbers of the registers that are followed from frame to frame. */
+enum machine_reg {
+	MACHINE_REG_TRACKED = 3, /* RBX */
+	MACHINE_REG_FP = 6,
+	MACHINE_REG_SP = 7,
+	MACHINE_REG_RA = 16, /* a column for the return address, not a register */
+	MACHINE_REG_COUNT = 17,
+};
+
+/* The most that is looked at of code that is known by sight: see user/unwind/arch.h. */
+#define MACHINE_SIGRETURN_MAX_BYTES 9
+#define MACHINE_MAIN_CALL_MAX_BYTES 13 /* with the padding looked at */
+#define MACHINE_START_CONTEXT_MIN_BYTES 16
+#define MACHINE_START_CONTEXT_MAX_BYTES 96
+
+#endif
