@@ -13,6 +13,7 @@ DESTDIR ?=
 V ?= 0
 SAN ?=
 STATIC ?=
+WERROR ?=
 
 MACHINE := $(shell uname -m)
 ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
@@ -29,25 +30,31 @@ say = @printf '  %-8s %s\n'
 Q = @
 endif
 
+# A warning is an error for us (ci/check.sh), not for a user with a newer compiler.
+WARNINGS := $(if $(WERROR),-Werror)
 OUR_CFLAGS := -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGECKOBPF_VERSION='"$(VERSION)"' \
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla \
-	-Wno-unused-parameter -fno-omit-frame-pointer -Iuser -Iinclude -I$(BUILD)/skel -MMD -MP
+	-Wno-unused-parameter $(WARNINGS) -fno-omit-frame-pointer -Iuser -Iinclude -I$(BUILD)/skel
 SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -DGECKOBPF_SANITIZED)
 STATIC_FLAGS := $(if $(STATIC),-DGECKOBPF_STATIC)
 BPF_CFLAGS := -g -O2 -mcpu=v2 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
-	-Ivmlinux/$(ARCH) -Iinclude -Ibpf $(if $(MULTIARCH),-I/usr/include/$(MULTIARCH)) -MMD -MP
-LIBS := -lbpf -lelf -llzma -lzstd -lz -liberty -lcap -ljansson
+	$(WARNINGS) -Ivmlinux/$(ARCH) -Iinclude -Ibpf $(if $(MULTIARCH),-I/usr/include/$(MULTIARCH))
+USER_CC = $(CC) $(OUR_CFLAGS) $(SAN_FLAGS) $(STATIC_FLAGS) $(CFLAGS) $(CPPFLAGS)
+BPF_CC = $(CLANG) $(BPF_CFLAGS)
 # A static libelf wants its own dependencies after it.
-LINK := $(if $(STATIC),-static) $(LIBS) -lpthread
+CORE_LIBS := -lelf -llzma -lzstd -lz -liberty -ljansson
+APP_LIBS := -lbpf $(CORE_LIBS) -lcap
 
-# capture is the only room that needs libbpf; the others make libcore.a, which the unit tests link.
+# The rooms of APP_ROOMS need libbpf and the skeletons, or stand on those that do; the others make libcore.a. A test or benchmark links
+# libapp.a and libbpf only if it includes something of APP_ROOMS.
+APP_ROOMS := capture session cmd
 ROOMS := base elf buffer target unwind symbol recording archive format
 # Of files arch_<machine>.c the one for this machine.
 CORE_SRC := $(sort $(foreach room,$(ROOMS),$(wildcard user/$(room)/*.c)))
 CORE_SRC := $(filter-out $(foreach room,$(ROOMS),$(wildcard user/$(room)/arch_*.c)),$(CORE_SRC)) \
 	$(foreach room,$(ROOMS),$(wildcard user/$(room)/arch_$(MACHINE).c))
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/%.o)
-APP_SRC := $(sort $(wildcard user/capture/*.c user/session/*.c user/cmd/*.c user/*.c))
+APP_SRC := $(sort $(foreach room,$(APP_ROOMS),$(wildcard user/$(room)/*.c)) $(wildcard user/*.c))
 APP_OBJ := $(APP_SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(filter-out $(BUILD)/user/main.o,$(APP_OBJ))
 SKEL := $(BUILD)/skel/geckobpf.skel.h
@@ -70,6 +77,7 @@ ORACLE_SRC := $(sort $(wildcard tests/oracle/*.c))
 ORACLE_BIN := $(BUILD)/tests/oracle/unwind_oracle
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build-fuzz/%)
+APP_TESTS := $(shell grep -lE $(foreach room,$(APP_ROOMS),-e '^\#include "$(room)/') $(UNIT_SRC) $(GOLDEN_SRC) $(BENCH_SRC))
 
 .PHONY: all install run demo check unit selftest golden oracle e2e fuzz vm bench soak lint format clean help targets
 .DELETE_ON_ERROR:
@@ -88,13 +96,21 @@ help:
 	@echo 'make bench      the benchmark table (root)'
 	@echo 'make soak       ten minutes of the flight recorder on a busy machine (root; SOAK="--minutes 60")'
 	@echo 'make run ARGS="--pid 42"           build and run'
-	@echo 'make lint | format | clean'
+	@echo 'make lint | dead-code | format | clean | compile_commands.json'
 
 # ---- the kernel's side -------------------------------------------------------
-$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
+# What objects depend on besides their sources: flags and version. The file is written only when they change.
+FLAGS := $(USER_CC) $(LDFLAGS) $(BPF_CC) $(CXX)
+$(BUILD)/flags: export FLAGS := $(FLAGS)
+$(BUILD)/flags build-fuzz/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' "$$FLAGS" | cmp -s - $@ || printf '%s\n' "$$FLAGS" >$@
+.PHONY: FORCE
+
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(BUILD)/flags
 	$(say) CLANG $@
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp
+	$(Q)$(BPF_CC) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp
 	$(Q)$(BPFTOOL) gen object $@ $@.tmp
 	@rm -f $@.tmp
 
@@ -104,12 +120,12 @@ $(SKEL): $(BUILD)/bpf/geckobpf.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name geckobpf > $@.tmp && mv $@.tmp $@
 
 # ---- user space --------------------------------------------------------------
-$(APP_OBJ): | $(SKEL)
+$(APP_OBJ) $(APP_TESTS:%.c=$(BUILD)/%.o) $(BPF_TEST_OBJ): | $(SKEL)
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	$(say) CC $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(OUR_CFLAGS) $(SAN_FLAGS) $(STATIC_FLAGS) $(CFLAGS) $(CPPFLAGS) -c $< -o $@
+	$(Q)$(USER_CC) -MMD -MP -c $< -o $@
 
 $(BUILD)/libcore.a: $(CORE_OBJ)
 	$(say) AR $@
@@ -121,9 +137,13 @@ $(BUILD)/libapp.a: $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
+# What a program is linked of: its objects and the archives it depends on, of which libapp.a needs libcore.a and libbpf.
+linked = $(filter %.o,$^) $(filter %/libapp.a,$^) $(filter %/libcore.a,$^) -o $@ \
+	$(if $(STATIC),-static) $(if $(filter %/libapp.a,$^),$(APP_LIBS),$(CORE_LIBS)) -lpthread
+
 $(BIN): $(BUILD)/user/main.o $(BUILD)/libapp.a $(BUILD)/libcore.a
 	$(say) LINK $@
-	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $(linked)
 
 install: $(BIN)
 	install -d $(DESTDIR)$(PREFIX)/bin
@@ -135,24 +155,25 @@ run: $(BIN)
 	$(BIN) $(ARGS)
 
 # ---- tests -------------------------------------------------------------------
-# Allocation failure is tested by wrapping the allocator: tests/unit/alloc.h.
-$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(BUILD)/libapp.a $(BUILD)/libcore.a
-	$(say) LINK $@
-	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka \
-		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc $(LIBS) -lpthread
+$(APP_TESTS:%.c=$(BUILD)/%): $(BUILD)/libapp.a
 
-$(BUILD)/tests/golden/%: $(BUILD)/tests/golden/%.o $(BUILD)/libapp.a $(BUILD)/libcore.a
+# Allocation failure is tested by wrapping the allocator: tests/unit/alloc.h.
+$(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(BUILD)/libcore.a
 	$(say) LINK $@
-	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc $(linked) -lcmocka
+
+$(BUILD)/tests/golden/%: $(BUILD)/tests/golden/%.o $(BUILD)/libcore.a
+	$(say) LINK $@
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $(linked)
 
 # The only program that needs libdw: what it says about stack frames is what our tables have to say.
 $(ORACLE_BIN): $(ORACLE_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libcore.a
 	$(say) LINK $@
 	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ -ldw -lelf
 
-$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libapp.a $(BUILD)/libcore.a
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libcore.a
 	$(say) LINK $@
-	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LINK)
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $(linked)
 
 # What it measures ends where a finished profile would be compressed.
 $(BUILD)/tests/bench/libmade.so: tests/bench/made.S
@@ -168,31 +189,31 @@ SHAPE_CFLAGS = -O2 -g -fno-optimize-sibling-calls -fexceptions -fasynchronous-un
 $(BUILD)/tests/bpf/frame_pointer.o: SHAPE_FLAGS = -fno-omit-frame-pointer -fno-exceptions \
 	-fno-asynchronous-unwind-tables -fno-unwind-tables
 
-$(BUILD)/tests/bpf/%.o: tests/bpf/%.c
+$(BUILD)/tests/bpf/%.o: tests/bpf/%.c $(BUILD)/flags
 	$(say) CC $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(OUR_CFLAGS) $(CFLAGS) $(CPPFLAGS) $(SHAPE_CFLAGS) -c $< -o $@
+	$(Q)$(CC) $(OUR_CFLAGS) $(CFLAGS) $(CPPFLAGS) $(SHAPE_CFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/tests/bpf/%.o: tests/bpf/%.cc
+$(BUILD)/tests/bpf/%.o: tests/bpf/%.cc $(BUILD)/flags
 	$(say) CXX $@
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -Wall -Wextra $(CPPFLAGS) $(SHAPE_CFLAGS) -MMD -MP -c $< -o $@
 
 $(BPF_TEST_BIN): $(BPF_TEST_OBJ) $(BUILD)/libapp.a $(BUILD)/libcore.a
 	$(say) LINK $@
-	$(Q)$(CXX) $(CFLAGS) $(LDFLAGS) -Wl,-z,lazy $^ -o $@ $(LINK)
+	$(Q)$(CXX) $(CFLAGS) $(LDFLAGS) -Wl,-z,lazy $(linked)
 
 # Programs that get profiled: with frame pointers, so that their stacks are known, but for `bare`; and never sanitized.
 TARGET_FRAMES = -fno-omit-frame-pointer
 $(BUILD)/tests/targets/bare: TARGET_FRAMES = -fomit-frame-pointer
-$(BUILD)/tests/targets/%: tests/targets/%.c
+$(BUILD)/tests/targets/%: tests/targets/%.c $(BUILD)/flags
 	$(say) TARGET $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O1 -g $(TARGET_FRAMES) -fno-optimize-sibling-calls \
 		-fno-inline -Wall -MMD -MP $< -o $@ $(if $(STATIC),-static) -lpthread -lm
 
 # What is preloaded into geckobpf, so that what it asks of the system fails.
-$(BUILD)/tests/e2e/%.so: tests/e2e/%.c
+$(BUILD)/tests/e2e/%.so: tests/e2e/%.c $(BUILD)/flags
 	$(say) PRELOAD $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O1 -g -Wall -MMD -MP -shared -fPIC $< -o $@ -ldl
@@ -225,12 +246,14 @@ e2e: $(BIN) targets $(BUILD)/tests/bench/capture
 	$(Q)$(PYTHON) tests/e2e/run.py --build $(BUILD) $(E2E)
 
 FUZZ_OBJ := $(patsubst %.c,build-fuzz/%.o,$(CORE_SRC))
-FUZZ_CFLAGS := $(OUR_CFLAGS) -Wno-unknown-warning-option -g -O1 -fno-sanitize-recover=all
+FUZZ_CC := $(CLANG) $(OUR_CFLAGS) -Wno-unknown-warning-option -g -O1 -fno-sanitize-recover=all -fsanitize=fuzzer-no-link,address,undefined
 
-build-fuzz/%.o: %.c
+build-fuzz/flags: export FLAGS := $(FUZZ_CC)
+
+build-fuzz/%.o: %.c build-fuzz/flags
 	$(say) FUZZ $@
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined -c $< -o $@
+	$(Q)$(FUZZ_CC) -MMD -MP -c $< -o $@
 
 build-fuzz/libfuzz.a: $(FUZZ_OBJ)
 	$(say) AR $@
@@ -242,7 +265,7 @@ build-fuzz/fuzz_archive: FUZZ_LINK = -Wl,--wrap=output_write,--wrap=output_splic
 
 build-fuzz/fuzz_%: build-fuzz/tests/fuzz/fuzz_%.o build-fuzz/libfuzz.a
 	$(say) LINK $@
-	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined $(FUZZ_LINK) $^ -o $@ $(filter-out -lbpf,$(LIBS)) -lpthread
+	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined $(FUZZ_LINK) $^ -o $@ $(CORE_LIBS) -lpthread
 
 fuzz: $(FUZZ_BIN)
 	$(Q)ci/run-fuzz.sh $(or $(FUZZ_SECONDS),60) $^
@@ -269,6 +292,25 @@ soak: $(BIN) targets
 
 lint:
 	$(Q)ci/lint.sh
+
+# What no command reaches is not in a program that is linked without it: in a build of its own, in which nothing is inlined.
+dead-code:
+	$(Q)$(MAKE) --no-print-directory BUILD=build/whole CFLAGS='-O0 -ffunction-sections' LDFLAGS=-Wl,--gc-sections dead-code-run
+.PHONY: dead-code dead-code-run
+dead-code-run: $(BIN)
+	$(Q)ci/dead-code.sh $(BIN) $(CORE_OBJ) $(APP_OBJ)
+
+# One entry a source, for editors and checkers.
+compile_commands.json: $(SKEL) FORCE
+	$(say) JSON $@
+	$(Q)for file in $(COMPILED); do echo "$$USER_CC -c $$file"; done >$@.tmp
+	$(Q)for file in $(wildcard bpf/*.bpf.c); do echo "$$BPF_CC -c $$file"; done >>$@.tmp
+	$(Q)sed -e 's/[\\"]/\\&/g' -e 's|.* \([^ ]*\)$$|{"directory": "$(CURDIR)", "command": "&", "file": "\1"}|' \
+		-e '1s/^/[/; $$!s/$$/,/; $$s/$$/]/' $@.tmp >$@
+	@rm $@.tmp
+compile_commands.json: export USER_CC := $(USER_CC)
+compile_commands.json: export BPF_CC := $(BPF_CC)
+COMPILED = $(CORE_SRC) $(APP_SRC) $(UNIT_SRC) $(GOLDEN_SRC) $(BENCH_SRC) $(ORACLE_SRC) $(FUZZ_SRC)
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
