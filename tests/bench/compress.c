@@ -124,7 +124,7 @@ static int compress_chunks(struct chunk_store *store)
 	struct sums sums = {0};
 	int err = out ? chunk_codec_open(&codec, CHUNK_MAX_BYTES, CODEC_WRITE) : -ENOMEM;
 
-	while (!err && (chunk = chunk_store_borrow(store)) != NULL) {
+	while (!err && (chunk = chunk_store_borrow(store, false)) != NULL) {
 		err = compress_often(codec, chunk, out, &sums);
 		chunk_store_return(store, chunk, NULL);
 	}

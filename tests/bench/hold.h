@@ -54,7 +54,7 @@ static int compress_finished(struct hold *hold)
 	struct chunk *chunk, *twin;
 	int err;
 
-	while ((chunk = chunk_store_borrow(store)) != NULL) {
+	while ((chunk = chunk_store_borrow(store, false)) != NULL) {
 		err = chunk_compress(hold->codec, chunk, &twin);
 		chunk_store_return(store, chunk, err ? NULL : twin);
 		if (err && err != -ENOSPC)

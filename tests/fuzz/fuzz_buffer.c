@@ -58,7 +58,7 @@ static int expand(void *context, const struct chunk *compressed, uint8_t *out)
 
 static void compress_one(bool give_up)
 {
-	struct chunk *chunk = chunk_store_borrow(store), *twin = NULL;
+	struct chunk *chunk = chunk_store_borrow(store, false), *twin = NULL;
 	uint32_t n;
 
 	if (!chunk)

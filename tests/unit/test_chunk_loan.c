@@ -25,9 +25,9 @@ static void nothing_is_borrowed_before_something_is_released(void **state)
 	struct room room = room_under(store, 1);
 
 	put(room.buffer, 1, 500);
-	assert_null(chunk_store_borrow(store));
+	assert_null(chunk_store_borrow(store, false));
 	chunked_buffer_finish(room.buffer); /* 502 bytes are not worth it */
-	assert_null(chunk_store_borrow(store));
+	assert_null(chunk_store_borrow(store, false));
 	room_close(&room);
 	chunk_store_close(store);
 }
@@ -45,15 +45,15 @@ static void the_newest_is_borrowed_first_and_each_once(void **state)
 	fill_large(&b, 1);
 	fill_large(&a, 1);
 	for (n = 0; n < 4; n++) {
-		chunks[n] = chunk_store_borrow(store);
+		chunks[n] = chunk_store_borrow(store, false);
 		assert_non_null(chunks[n]);
 		assert_int_equal(chunks[n]->header.process_id, wanted_process[n]);
 		assert_int_equal(chunks[n]->header.range_start, wanted_range[n]);
 	}
-	assert_null(chunk_store_borrow(store));
+	assert_null(chunk_store_borrow(store, false));
 	for (n = 0; n < 4; n++) /* none could be compressed */
 		chunk_store_return(store, chunks[n], NULL);
-	assert_null(chunk_store_borrow(store));
+	assert_null(chunk_store_borrow(store, false));
 	assert_int_equal(chunk_store_get_stats(store).compressed, 0);
 	assert_int_equal(released(store), 4 * LARGE);
 	room_close(&a);
@@ -76,7 +76,7 @@ static void a_replacement_is_counted_for_what_it_occupies(void **state)
 
 	for (n = 0; n < 100; n++) {
 		fill_large(&room, 1);
-		chunk = chunk_store_borrow(store);
+		chunk = chunk_store_borrow(store, false);
 		chunk_store_return(store, chunk, fake_compress(chunk));
 		assert_true(released(store) <= 10 * LARGE);
 	}
@@ -116,7 +116,7 @@ static void a_replacement_takes_the_place_of_its_chunk(void **state)
 		fill_large(&b, 1);
 		fill_large(&a, 1);
 		for (n = 0; n < 3; n++)
-			chunks[n] = chunk_store_borrow(store);
+			chunks[n] = chunk_store_borrow(store, false);
 		for (n = 0; n < 3; n++) {
 			struct chunk *chunk = chunks[orders[order][n]];
 
@@ -147,8 +147,8 @@ static void what_is_destroyed_while_it_is_borrowed_is_freed_by_the_return(void *
 	struct chunk *first, *second;
 
 	fill_large(&room, 2);
-	first = chunk_store_borrow(store);
-	second = chunk_store_borrow(store);
+	first = chunk_store_borrow(store, false);
+	second = chunk_store_borrow(store, false);
 	destroy_oldest(store);
 	destroy_oldest(store);
 	assert_int_equal(released(store), 0);
@@ -168,9 +168,9 @@ static void what_is_borrowed_when_its_buffer_closes_is_freed_by_the_return(void 
 	struct chunk *chunk;
 
 	fill_large(&room, 2);
-	chunk = chunk_store_borrow(store);
+	chunk = chunk_store_borrow(store, false);
 	room_close(&room);
-	assert_null(chunk_store_borrow(store)); /* what waited went with its buffer */
+	assert_null(chunk_store_borrow(store, false)); /* what waited went with its buffer */
 	assert_bytes(store, 0, 0);
 	chunk_store_return(store, chunk, fake_compress(chunk));
 	assert_bytes(store, 0, 0);
@@ -186,16 +186,16 @@ static void nothing_is_borrowed_while_paused_or_after_the_stop(void **state)
 	fill_large(&room, 2);
 	chunk_store_pause(store);
 	chunk_store_pause(store);
-	assert_null(chunk_store_borrow(store));
+	assert_null(chunk_store_borrow(store, false));
 	chunk_store_resume(store);
-	assert_null(chunk_store_borrow(store));
+	assert_null(chunk_store_borrow(store, false));
 	chunk_store_resume(store);
-	chunk = chunk_store_wait_work(store);
+	chunk = chunk_store_borrow(store, true);
 	assert_non_null(chunk);
 	chunk_store_return(store, chunk, NULL);
 	chunk_store_stop(store);
-	assert_null(chunk_store_wait_work(store));
-	assert_null(chunk_store_borrow(store));
+	assert_null(chunk_store_borrow(store, true));
+	assert_null(chunk_store_borrow(store, false));
 	room_close(&room);
 	chunk_store_close(store);
 }

@@ -34,7 +34,7 @@ static size_t compress_all(struct chunk_store *store, bool damage)
 	struct chunk *chunk;
 	size_t count = 0;
 
-	while ((chunk = chunk_store_borrow(store)) != NULL) {
+	while ((chunk = chunk_store_borrow(store, false)) != NULL) {
 		struct chunk *twin = fake_compress(chunk);
 
 		assert_non_null(twin);

@@ -38,7 +38,7 @@ static void *compress(void *context)
 	struct chunk *chunk;
 	uintptr_t count = 0;
 
-	while ((chunk = chunk_store_wait_work(store)) != NULL)
+	while ((chunk = chunk_store_borrow(store, true)) != NULL)
 		chunk_store_return(store, chunk, ++count % 3 ? fake_compress(chunk) : NULL);
 	return (void *)count;
 }
@@ -171,7 +171,7 @@ static void *ask_for_work(void *context)
 	struct chunk *chunk;
 
 	while (!atomic_load(&asker->is_over))
-		if ((chunk = chunk_store_borrow(asker->store)))
+		if ((chunk = chunk_store_borrow(asker->store, false)))
 			chunk_store_return(asker->store, chunk, NULL);
 	return NULL;
 }

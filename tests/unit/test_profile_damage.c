@@ -123,7 +123,7 @@ static void take_chunks(struct scene *scene, struct chunk *(*compress)(const str
 	struct chunk_store *store = profile_memory_store(scene->memory);
 	struct chunk *chunk;
 
-	while ((chunk = chunk_store_borrow(store)) != NULL) {
+	while ((chunk = chunk_store_borrow(store, false)) != NULL) {
 		struct chunk *twin = compress ? compress(chunk) : NULL;
 
 		note_chunk(scene, twin ? twin : chunk);

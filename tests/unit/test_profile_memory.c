@@ -154,7 +154,8 @@ static void a_forked_child_reads_what_there_is(void **state)
 	if (child == 0) {
 		alarm(20);
 		/* Nobody compresses here, so nothing is given out. */
-		_exit(chunk_store_borrow(profile_memory_store(memory)) ? 3 : read_all(buffer));
+		_exit(chunk_store_borrow(profile_memory_store(memory), false) ? 3
+									      : read_all(buffer));
 	}
 	assert_true(child > 0);
 	assert_int_equal(waitpid(child, &status, 0), child);

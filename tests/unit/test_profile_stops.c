@@ -81,7 +81,7 @@ static int setup(void **state)
 	assert_int_equal(profile_memory_open(&memory, &config), 0);
 	for (tgid = 1; tgid <= PROCESSES; tgid++)
 		add_process(tgid);
-	while ((chunk = chunk_store_borrow(profile_memory_store(memory))) != NULL)
+	while ((chunk = chunk_store_borrow(profile_memory_store(memory), false)) != NULL)
 		chunk_store_return(profile_memory_store(memory), chunk, fake_compress(chunk));
 	return 0;
 }

@@ -411,22 +411,12 @@ static struct chunk *borrow_newest(struct chunk_store *store)
 	return chunk;
 }
 
-struct chunk *chunk_store_borrow(struct chunk_store *store)
+struct chunk *chunk_store_borrow(struct chunk_store *store, bool waits)
 {
 	struct chunk *chunk;
 
 	lock(store);
-	chunk = borrow_newest(store);
-	unlock(store);
-	return chunk;
-}
-
-struct chunk *chunk_store_wait_work(struct chunk_store *store)
-{
-	struct chunk *chunk;
-
-	lock(store);
-	while (!(chunk = borrow_newest(store)) && !store->is_stopped)
+	while (!(chunk = borrow_newest(store)) && waits && !store->is_stopped)
 		pthread_cond_wait(&store->work, &store->lock);
 	unlock(store);
 	return chunk;

@@ -3,10 +3,12 @@
  * chunk_store.h - the chunks of all buffers, under one limit: whichever was finished first goes
  * first.
  *
- *   memory ── get ──> lent to its owner ── release ──> released ── room is needed, ──> forgotten
- *     ^                  │         ^                     │    ^    or the owner leaves   │
- *     │                  │         └─ kept for reuse     │    └─ its compressed twin     │
- *     └──── freed <──────┴────────────┴──── <────────────┴─ lent to the compressor ──────┘
+ *             get                  release              room is needed,
+ *   memory ────────> lent to owner ────────> released ── or the owner leaves ──> given up
+ *      ^                                      │    ^                               │
+ *      │                               borrow v    │ return: itself or its twin    │
+ *      │                                 compressor                                │
+ *      └───────────────── freed, or kept for reuse: at most two ───────────────────┘
  *
  *   released, oldest    [a] [b] [b] [a] [c] [a]    newest        the one queue of all owners: the
  *     owner a            └───────────┴───────┴── [current]       next to go is its first
@@ -123,11 +125,9 @@ uint64_t chunk_store_complete_since_ns(const struct chunk_store *store);
 
 /*
  * The compressor's: the newest released chunk that it has not had, to be read until it is returned.
- * NULL: there is none now.
+ * NULL: chunk_store_stop() was called or, for who does not wait, there is none now.
  */
-struct chunk *chunk_store_borrow(struct chunk_store *store);
-/* The same, but waits for one; NULL: chunk_store_stop() was called. */
-struct chunk *chunk_store_wait_work(struct chunk_store *store);
+struct chunk *chunk_store_borrow(struct chunk_store *store, bool waits);
 /*
  * The compressor's: `twin` is what was borrowed, compressed, and the store's from now on; NULL: it
  * could not be compressed, and stays as it is.

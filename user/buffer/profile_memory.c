@@ -32,7 +32,7 @@ static struct chunk *take(void *context)
 {
 	const struct profile_memory *memory = context;
 
-	return chunk_store_wait_work(memory->store);
+	return chunk_store_borrow(memory->store, true);
 }
 
 static void give(void *context, struct chunk *chunk, struct chunk *twin)
