@@ -96,10 +96,11 @@ if [ "$(id -u)" -ne 0 ]; then
 	echo "ci/check.sh: the end-to-end tests record with eBPF, which needs root; run: sudo make check" >&2
 	exit 1
 fi
-prepare 'packages' ci/deps.sh build test
+export WERROR=1
+prepare 'packages' ci/deps.sh build test lint
 prepare 'client' ci/client.sh
 prepare 'build' make --no-print-directory -j2 all targets
-stage 'layers' ci/check-layers.sh
+stage 'lint' make --no-print-directory -j2 lint
 stage 'unit tests (sanitized)' make --no-print-directory -j2 unit
 stage 'threads (TSan)' make --no-print-directory -j2 tsan
 stage 'self-unwind (BPF)' make --no-print-directory -j2 selftest

@@ -13,6 +13,7 @@ ci/deps.sh build
 make --no-print-directory -j"$(nproc)" all build/tests/targets/demo
 
 coproc demo { exec build/tests/targets/demo 60; }
+# shellcheck disable=SC2154 # coproc sets it
 pid=$demo_PID
 trap 'kill "$pid" 2>/dev/null || true' EXIT
 if ! read -r -t 10 ready <&"${demo[0]}" || [ "$ready" != "ready $pid" ]; then

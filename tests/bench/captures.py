@@ -50,7 +50,8 @@ def measure_memory(bench):
         what = "repeating stacks" if stacks else "all stacks new"
         count = large(bench, million)
         found = capture(bench, "file", THREADS, stacks, count, path)
-        yield Row(f"capture: extra memory, {count / MILLION:g} M samples of {THREADS} threads, {what}, MB", found["extra_mb"], goal=64,
+        yield Row(f"capture: extra memory, {count / MILLION:g} M samples of {THREADS} threads, {what}, MB", found["extra_mb"],
+                  goal=64,
                   note=f"the recording: {statistics.median(found['recording_mb']):.0f} MB")
 
 

@@ -102,7 +102,7 @@ def test_one_of_two_pids(test):
 def test_thread_instead_of_process(test):
     target = test.start_target("threads")
     tid = max(int(tid) for tid in os.listdir(f"/proc/{target.pid}/task"))
-    refuse(test, ["--pid", tid], rf"\b{tid}\b", rf"thread", rf"\b{target.pid}\b")
+    refuse(test, ["--pid", tid], rf"\b{tid}\b", r"thread", rf"\b{target.pid}\b")
 
 
 def kernel_threads():

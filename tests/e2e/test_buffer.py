@@ -13,8 +13,8 @@ from test_captures import capture, sample_times
 RATE_HZ = 10000
 BUFFER_MIB = 1
 # What geckobpf takes besides its --buffer-size, its rings and the files it maps: the caches of the encoder, tables of processes
-# and symbols; and for a moment what the making of unwind tables takes. Some 4 MB in these tests, 10 to 15 MB in tests/soak, and 20 to
-# 30 MB more when a compiler's libraries are new; architecture.md states it.
+# and symbols; and for a moment what the making of unwind tables takes. Some 4 MB in these tests, 10 to 15 MB in tests/soak, and
+# 20 to 30 MB more when a compiler's libraries are new; architecture.md states it.
 CONSTANT_MB = 48
 
 

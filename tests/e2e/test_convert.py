@@ -89,7 +89,8 @@ def test_captures_of_one_recording(test):
     expect_equal(merged.raw["pausedRanges"], [], "the pauses")
     for thread in merged.threads:
         other = [each_thread for each_thread in each[2].threads if each_thread.tid == thread.tid][0]
-        expect(abs(thread.cpu_ns() - other.cpu_ns()) < 10_000_000, f"the CPU time of {thread}: {thread.cpu_ns()}, {other.cpu_ns()}")
+        expect(abs(thread.cpu_ns() - other.cpu_ns()) < 10_000_000,
+               f"the CPU time of {thread}: {thread.cpu_ns()}, {other.cpu_ns()}")
     test.client(merged)
     folded = os.path.join(test.directory, "all.folded")
     process = test.start([test.geckobpf, "convert", *paths, "-o", folded])

@@ -229,7 +229,8 @@ def test_top(test):
 
 
 def test_version_and_help(test):
-    for option, pattern in (("--version", r"^geckobpf \d+\.\d+"), ("--help", r"(?=.*--pid)(?=.*--rate)(?=.*--duration)(?=.*--output)")):
+    for option, pattern in (("--version", r"^geckobpf \d+\.\d+"),
+                            ("--help", r"(?=.*--pid)(?=.*--rate)(?=.*--duration)(?=.*--output)")):
         process = test.start([test.geckobpf, option])
         expect_equal(process.wait(), 0, f"the exit status of {option}")
         expect_match("(?s)" + pattern, process.stdout, f"what {option} prints")

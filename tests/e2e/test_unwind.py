@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Complete stacks of real programs, live: nearly every stack reaches its real end, and has the calls that are known to be there.
 
-What is made for the purpose is in tests/targets/lang and built here, in whatever way the test is about: without frame pointers, by
-other compilers, static, for other runtimes. Where the share of stacks from the right root matters more than what the log says of
-them, both are asserted.
+What is made for the purpose is in tests/targets/lang and built here, in whatever way the test is about: without frame pointers,
+by other compilers, static, for other runtimes. Where the share of stacks from the right root matters more than what the log
+says of them, both are asserted.
 """
 
 import os
@@ -199,7 +199,7 @@ def test_java(test):
     profile = record_running(test, target.pid)
     expect_complete(profile)
     expect_chain(profile, "clone3", "start_thread", "JavaMain", re.compile("^JavaCalls::call_helper"), JIT, JIT, least=SHARE,
-                         name="java")
+                 name="java")
 
 
 def test_cxx_exceptions(test):
@@ -210,7 +210,7 @@ def test_cxx_exceptions(test):
     profile = record_running(test, target.pid)
     check(profile, *LIBC_START, "main", re.compile("^catch_all"), share=0.98)
     expect_chain(profile, "_start", "main", re.compile("^catch_all"), re.compile("^Thrower::throw_up"), "__cxa_throw",
-                         "_Unwind_RaiseException")
+                 "_Unwind_RaiseException")
 
 
 # ---- one program, built and run in many ways -----------------------------------------------------------------------------
@@ -300,7 +300,7 @@ def test_too_deep(test):
 
 def test_32_bit(test):
     path = build_source(test, "compat32.c", "compat32", "gcc", "-O2", "-m32", "-nostdlib", "-static", "-fno-pie", "-no-pie",
-                             "SOURCE", "-o", "OUTPUT")
+                        "SOURCE", "-o", "OUTPUT")
     target = test.start_target(path)
     profile = record_running(test, target.pid)
     compat = user_stacks(profile)["32-bit process"]

@@ -26,12 +26,12 @@ def split(data):
         kind, _, size = struct.unpack_from("=HHI", data, at)
         if size < 16 or at + size > len(data):
             sys.exit(f"byte {at}: a record of {size} bytes")
-        yield kind, bytearray(data[at : at + size])
+        yield kind, bytearray(data[at:at + size])
         at += size
 
 
 def move_pids(record, at, count):
-    for pid, in struct.iter_unpack("=I", bytes(record[at : at + 4 * count])):
+    for pid, in struct.iter_unpack("=I", bytes(record[at:at + 4 * count])):
         if pid:
             struct.pack_into("=I", record, at, pid + PID_OFFSET)
         at += 4
@@ -95,7 +95,7 @@ def symbols_at(addresses):
     for address in addresses:
         at = bisect.bisect_right(starts, address)
         start = starts[at - 1]
-        wanted.update(line for line in lines[at : at + 1])
+        wanted.update(line for line in lines[at:at + 1])
         wanted.update(line for line in lines if line[0] == start)
     return "".join(line for _, line in sorted(wanted))
 

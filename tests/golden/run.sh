@@ -38,8 +38,9 @@ replay()
 # By way of a raw capture. The one that is kept is of version 2 of the format, whose entries have another grammar: old captures must stay readable.
 convert()
 {
-	local stream=$1 mode=$2 out=$3 raw=$work/$stream.gbpf
+	local stream=$1 mode=$2 out=$3 raw
 
+	raw=$work/$stream.gbpf
 	case $mode in
 	kept_*) raw=$stream.gbpf ;;
 	*) replay "$stream" names "$raw" || return ;;

@@ -40,7 +40,7 @@ static void default_path(const struct session *session, char *path, size_t path_
 	struct tm local;
 	size_t i;
 
-	for (i = 0; name[i] && i < sizeof(safe) - 1; i++)
+	for (i = 0; i < sizeof(safe) - 1 && name[i]; i++)
 		safe[i] = strchr("/ \t\n:*?\"<>|\\'", name[i]) || (unsigned char)name[i] < ' '
 				  ? '_'
 				  : name[i];
