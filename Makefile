@@ -48,7 +48,7 @@ APP_LIBS := -lbpf $(CORE_LIBS) -lcap
 # The rooms of APP_ROOMS need libbpf and the skeletons, or stand on those that do; the others make libcore.a. A test or benchmark links
 # libapp.a and libbpf only if it includes something of APP_ROOMS.
 APP_ROOMS := capture session cmd
-ROOMS := base elf buffer target unwind symbol recording archive format
+ROOMS := base elf buffer target unwind symbol recording archive profile format
 # Of files arch_<machine>.c the one for this machine.
 CORE_SRC := $(sort $(foreach room,$(ROOMS),$(wildcard user/$(room)/*.c)))
 CORE_SRC := $(filter-out $(foreach room,$(ROOMS),$(wildcard user/$(room)/arch_*.c)),$(CORE_SRC)) \

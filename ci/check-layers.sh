@@ -22,9 +22,10 @@ allowed()
 	recording) echo 'base elf buffer target' ;;
 	capture) echo 'base elf buffer target unwind recording skel' ;;
 	archive) echo 'base elf buffer target recording' ;;
-	format) echo 'base elf buffer target recording symbol' ;;
-	session) echo 'base elf buffer target unwind symbol recording capture archive format' ;;
-	cmd) echo 'base elf buffer target unwind symbol recording capture archive format session' ;;
+	profile) echo 'base elf buffer target recording symbol' ;;
+	format) echo 'base elf buffer target recording symbol profile' ;;
+	session) echo 'base elf buffer target unwind symbol recording capture archive profile format' ;;
+	cmd) echo 'base elf buffer target unwind symbol recording capture archive profile format session' ;;
 	main) echo 'base cmd session' ;;
 	*) return 1 ;;
 	esac

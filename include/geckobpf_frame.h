@@ -14,7 +14,7 @@ enum gb_frame_kind {
 	GB_FRAME_TRUNCATED = 2,
 	/*
 	 * A new kind (a label, code that a JIT compiler or an interpreter runs, a system call) goes here, and who makes
-	 * names of frames needs a row for it (user/format/frames.c). Whatever lies between passes it on.
+	 * names of frames needs a row for it (user/profile/frames.c). Whatever lies between passes it on.
 	 */
 	GB_FRAME_KIND_COUNT
 };

@@ -12,6 +12,7 @@
  */
 #include "archive/archive.h"
 #include "base/output.h"
+#include "format/gecko.h"
 #include "symbol/symbolizer.h"
 
 #include <inttypes.h>
@@ -63,7 +64,7 @@ static int write_profile(const struct made *made, struct output *output)
 	int err = symbolizer_open(&input.symbolizer, NULL);
 
 	if (!err)
-		err = profile_write(&input, output, &summary);
+		err = gecko_write(&input, output, &summary);
 	if (!err && summary.samples != made->config.samples)
 		err = -EBADMSG;
 	profile_summary_clear(&summary);

@@ -16,7 +16,7 @@
 
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
-#include "format/profile.h"
+#include "profile/profile.h"
 #include "target/object.h"
 #include "target/process.h"
 

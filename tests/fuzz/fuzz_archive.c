@@ -21,7 +21,7 @@
 #include "base/fd.h"
 #include "base/output.h"
 #include "buffer/profile_memory.h"
-#include "format/profile.h"
+#include "format/gecko.h"
 #include "format/stack_json.h"
 #include "format/stack_profile.h"
 #include "symbol/kernel_symbols.h"
@@ -91,7 +91,7 @@ static void write_profile(const struct archive *archive)
 		input.kernel = kernel;
 	text.count = 0;
 	profile_memory_pause(archive->memory);
-	if (!profile_write(&input, NULL, &summary))
+	if (!gecko_write(&input, NULL, &summary))
 		check_text();
 	profile_memory_resume(archive->memory);
 	profile_summary_clear(&summary);

@@ -11,7 +11,8 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "format/profile.h"
+#include "format/gecko.h"
+#include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
 
@@ -122,7 +123,7 @@ static int write_profile(const struct golden *golden, struct output *output)
 	int err;
 
 	err = golden->is_raw ? write_raw(&input, golden->kallsyms, output)
-			     : profile_write(&input, output, &summary);
+			     : gecko_write(&input, output, &summary);
 	if (!err)
 		err = output_commit(output);
 	profile_summary_clear(&summary);

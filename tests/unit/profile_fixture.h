@@ -231,7 +231,7 @@ static int write_profile(const struct profile_input *input, struct profile_summa
 
 	if (err)
 		return err;
-	err = profile_write(input, output, summary);
+	err = gecko_write(input, output, summary);
 	if (!err)
 		err = output_commit(output);
 	output_close(output);

@@ -17,10 +17,10 @@
 
 #include "buffer/profile_buffer.h"
 #include "geckobpf_abi.h"
-#include "format/frames.h"
+#include "profile/frames.h"
 #include "format/label.h"
-#include "format/libs.h"
-#include "format/unique.h"
+#include "profile/libs.h"
+#include "base/unique.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
 #include "target/object.h"
@@ -43,28 +43,38 @@ static const char *text_of_label(int err)
 	return text;
 }
 
+static const char *text_of_function(const struct profile_function *function)
+{
+	return text_of_label(label_function(&label, function));
+}
+
+static const char *text_of_code(const char *name, const char *lib, uint64_t value)
+{
+	const struct profile_function function = {.name = name, .lib = lib, .value = value};
+
+	return text_of_function(&function);
+}
+
+static const char *text_of_end(uint64_t end)
+{
+	const struct profile_function function = {.kind = GB_FRAME_TRUNCATED, .value = end};
+
+	return text_of_function(&function);
+}
+
 static void labels(void **state)
 {
-	assert_string_equal(text_of_label(label_function(&label, "f(int)", "/usr/lib/libc.so.6")),
-			    "f(int) (in libc.so.6)");
-	assert_string_equal(text_of_label(label_function(&label, "f", "plain")), "f (in plain)");
-	assert_string_equal(text_of_label(label_function(&label, "f", "/tmp/a (deleted)")),
-			    "f (in a (deleted])");
-	assert_string_equal(text_of_label(label_function(&label, "f", NULL)), "f (in [anon])");
-	assert_string_equal(text_of_label(label_function(&label, "f", "/x/")), "f (in [anon])");
-	assert_string_equal(text_of_label(label_function(&label, "0xdead", "/x")),
-			    "_0xdead (in x)");
-	assert_string_equal(text_of_label(label_function(&label, "a\nb\x1f", "/x\ty")),
-			    "a?b? (in x?y)");
-	assert_string_equal(text_of_label(label_kernel(&label, "do_idle", NULL)),
-			    "do_idle (in [kernel])");
-	assert_string_equal(text_of_label(label_kernel(&label, "ext4_map", "ext4")),
-			    "ext4_map (in [ext4])");
-	assert_string_equal(text_of_label(label_offset(&label, "/lib/libx.so", 0x1a2b)),
-			    "libx.so+0x1a2b (in libx.so)");
-	assert_string_equal(text_of_label(label_offset(&label, "/lib/0xlib)", 1)),
-			    "_0xlib]+0x1 (in 0xlib])");
-	assert_string_equal(text_of_label(label_address(&label, UINT64_MAX)), "0xffffffffffffffff");
+	const struct profile_function of_later_version = {.kind = 77, .value = 0x12};
+
+	assert_string_equal(text_of_code("f(int)", "libc.so.6", 0), "f(int) (in libc.so.6)");
+	assert_string_equal(text_of_code("f", "a (deleted)", 0), "f (in a (deleted])");
+	assert_string_equal(text_of_code("0xdead", "x", 0), "_0xdead (in x)");
+	assert_string_equal(text_of_code("a\nb\x1f", "x\ty", 0), "a?b? (in x?y)");
+	assert_string_equal(text_of_code("f", NULL, 0), "f");
+	assert_string_equal(text_of_code(NULL, "libx.so", 0x1a2b), "libx.so+0x1a2b (in libx.so)");
+	assert_string_equal(text_of_code(NULL, "0xlib)", 1), "_0xlib]+0x1 (in 0xlib])");
+	assert_string_equal(text_of_code(NULL, NULL, UINT64_MAX), "0xffffffffffffffff");
+	assert_string_equal(text_of_function(&of_later_version), "(frame of kind 77: 0x12)");
 	label_clear(&label);
 }
 
@@ -93,13 +103,13 @@ static void stack_ends(void **state)
 		}
 		assert_string_equal(label_stack_end(end), reasons[end]);
 		snprintf(expected, sizeof(expected), "(truncated: %s)", reasons[end]);
-		assert_string_equal(text_of_label(label_truncated(&label, end)), expected);
+		assert_string_equal(text_of_end(end), expected);
 	}
 	assert_null(label_stack_end(GB_STACK_END_COUNT));
 	assert_null(label_stack_end(UINT32_MAX));
-	assert_string_equal(text_of_label(label_truncated(&label, GB_STACK_NONE)),
-			    "(truncated: reason not known)");
-	assert_string_equal(text_of_label(label_truncated(&label, UINT32_MAX)),
+	assert_string_equal(text_of_end(GB_STACK_NONE), "(truncated: reason not known)");
+	assert_string_equal(text_of_end(UINT64_MAX), "(truncated: reason not known)");
+	assert_string_equal(text_of_end((1ULL << 32) + GB_STACK_FULL),
 			    "(truncated: reason not known)");
 	label_clear(&label);
 }
@@ -217,23 +227,25 @@ static void close_room(struct room *room)
 	address_space_clear(&room->process.space);
 }
 
-static const struct location *locate(struct room *room, uint64_t pc, bool is_kernel, bool is_leaf)
+/* The text of a frame that `prefix` called, asserted to be of `category`. */
+static const char *text_of(struct room *room, uint64_t value, uint32_t prefix,
+			   enum gb_frame_kind kind, bool is_leaf,
+			   enum profile_category_index category)
 {
-	const struct frame_node node = {
-		{.value = pc, .kind = is_kernel ? GB_FRAME_KERNEL : GB_FRAME_USER},
-		STACK_NODE_NONE};
+	const struct frame_node node = {{.value = value, .kind = (uint8_t)kind}, prefix};
+	const struct profile_frame *frame;
 	uint32_t id;
 
 	assert_int_equal(frames_locate(room->frames, &node, is_leaf, &id), 0);
-	return frames_location(room->frames, id);
+	frame = frames_at(room->frames, id);
+	assert_int_equal(frame->category, category);
+	return text_of_function(frames_function(room->frames, frame->function));
 }
 
 static const char *name_of(struct room *room, uint64_t pc, bool is_kernel, bool is_leaf)
 {
-	const struct location *location = locate(room, pc, is_kernel, is_leaf);
-
-	assert_int_equal(location->category, is_kernel ? CATEGORY_KERNEL : CATEGORY_USER);
-	return frames_text(room->frames, location->text, NULL);
+	return text_of(room, pc, STACK_NODE_NONE, is_kernel ? GB_FRAME_KERNEL : GB_FRAME_USER,
+		       is_leaf, is_kernel ? CATEGORY_KERNEL : CATEGORY_USER);
 }
 
 /* A function whose name is looked up; called so that it is there. */
@@ -254,6 +266,7 @@ static void user_functions(void **state)
 	/* A return address right behind a function's last instruction belongs to that function. */
 	assert_string_equal(name_of(&room, address + 1, false, false), "frames_landmark (in exe)");
 	assert_string_not_equal(name_of(&room, address, false, false), "frames_landmark (in exe)");
+	label_clear(&label);
 	close_room(&room);
 }
 
@@ -278,6 +291,7 @@ static void user_without_names(void **state)
 	assert_string_equal(name_of(&room, GB_STACK_END_COUNT, false, true),
 			    "[unknown] (in [unmapped])");
 	assert_int_equal(frames_unnamed(room.frames), 6);
+	label_clear(&label);
 	close_room(&room);
 }
 
@@ -293,6 +307,7 @@ static void kernel_functions(void **state)
 	assert_string_equal(name_of(&room, 0xffffffffc0000010, true, true), "mod_fn (in [mod])");
 	assert_string_equal(name_of(&room, 0xffff800000000000, true, true),
 			    "[unknown] (in [kernel])");
+	label_clear(&label);
 	close_room(&room);
 }
 
@@ -311,19 +326,8 @@ static void addresses(void **state)
 	/* Which libs to list is known here too. */
 	assert_true(unique_find(frames_objects(room.frames), lib.number, &number));
 	assert_false(unique_find(frames_objects(room.frames), self.number, &number));
+	label_clear(&label);
 	close_room(&room);
-}
-
-/* The text of a frame that `prefix` called, asserted to be of `category`. */
-static const char *text_of(struct room *room, uint64_t value, uint32_t prefix,
-			   enum gb_frame_kind kind, bool is_leaf, enum frame_category category)
-{
-	const struct frame_node node = {{.value = value, .kind = (uint8_t)kind}, prefix};
-	uint32_t id;
-
-	assert_int_equal(frames_locate(room->frames, &node, is_leaf, &id), 0);
-	assert_int_equal(frames_location(room->frames, id)->category, category);
-	return frames_text(room->frames, frames_location(room->frames, id)->text, NULL);
 }
 
 /* A frame that is made for it says why its stack ended early, in both modes; code at a low address does not. */
@@ -379,6 +383,7 @@ static void kernel_without_symbols(void **state)
 	source = (struct frames_source){&room.process, room.libs, NULL, false};
 	assert_int_equal(frames_open(&room.frames, &source), 0);
 	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false), "0xffffffff81001000");
+	label_clear(&label);
 	close_room(&room);
 }
 
@@ -395,6 +400,7 @@ static void vdso_functions(void **state)
 	}
 	assert_int_equal(libs_file(room.libs, &vdso, &file), 0);
 	assert_true(symbol_file_build_id(file, id, sizeof(id)) > 0);
+	label_clear(&label);
 	close_room(&room);
 }
 
@@ -410,6 +416,7 @@ static void one_symbol_file_for_an_object(void **state)
 	assert_int_equal(libs_file(room.libs, &lib, &again), 0);
 	assert_ptr_equal(file, again);
 	assert_int_equal(libs_file(room.libs, &anon, &again), -ENOENT);
+	label_clear(&label);
 	close_room(&room);
 }
 
@@ -426,6 +433,7 @@ static void another_build_at_the_path(void **state)
 	assert_int_equal(libs_file(room.libs, &self, &file), 0);
 	assert_int_equal(libs_file(room.libs, &rebuilt, &file), -ENOENT);
 	assert_int_equal(libs_file(room.libs, &rebuilt, &file), -ENOENT);
+	label_clear(&label);
 	close_room(&room);
 }
 
@@ -453,6 +461,7 @@ static void eras(void **state)
 	assert_true(frames_epoch(room.frames) > epoch);
 	assert_string_equal(name_of(&room, LIB_START, false, true),
 			    "lib]x.so+0x3000 (in lib]x.so)");
+	label_clear(&label);
 	close_room(&room);
 }
 

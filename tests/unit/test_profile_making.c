@@ -19,7 +19,8 @@
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "base/output.h"
-#include "format/profile.h"
+#include "format/gecko.h"
+#include "profile/profile.h"
 #include "target/process.h"
 
 #include "alloc.h"
@@ -100,7 +101,7 @@ static int write_profile(struct progress *progress, struct stages *stages)
 	err = output_open(&output, PATH, NULL);
 	if (err)
 		return err;
-	err = profile_write(&input, output, &summary);
+	err = gecko_write(&input, output, &summary);
 	if (!err)
 		err = output_commit(output);
 	output_close(output);

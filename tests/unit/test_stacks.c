@@ -12,9 +12,9 @@
 #include <linux/types.h>
 
 #include "buffer/profile_buffer.h"
-#include "format/id_map.h"
-#include "format/libs.h"
-#include "format/stacks.h"
+#include "base/id_map.h"
+#include "profile/libs.h"
+#include "profile/stacks.h"
 #include "geckobpf_abi.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -22,6 +22,7 @@
 #include "alloc.h"
 
 #define USERS 3
+#define NUMBERS 100000
 #define CODE 0x7f0000000000ULL
 #define KERNEL 0xffffffff81000000ULL
 
@@ -72,9 +73,26 @@ struct room {
 	struct libs *libs;
 	struct frames *frames;
 	struct stacks *stacks;
-	struct stacks_user users[USERS];
+	struct user {
+		struct stacks_user numbers;
+		struct room *room;
+		uint64_t given; /* numbers that it had to give */
+		/* What its numbers are: frames, and numbers of prefixes. */
+		uint32_t frames[NUMBERS], prefixes[NUMBERS];
+	} users[USERS];
 	struct process process;
 };
+
+static int add_number(struct stacks_user *numbers, uint32_t prefix, uint32_t frame, uint32_t *id)
+{
+	struct user *user = (struct user *)numbers;
+
+	assert_true(user->given < NUMBERS);
+	*id = (uint32_t)user->given++;
+	user->frames[*id] = frame;
+	user->prefixes[*id] = prefix;
+	return 0;
+}
 
 static int open_room(struct room *room, const struct stacks_limits *limits)
 {
@@ -88,15 +106,18 @@ static int open_room(struct room *room, const struct stacks_limits *limits)
 				  &(struct frames_source){&room->process, room->libs, NULL, true});
 	if (!err)
 		err = stacks_open(&room->stacks, room->frames, limits);
-	for (i = 0; i < USERS && !err; i++)
-		stacks_join(room->stacks, &room->users[i]);
+	for (i = 0; i < USERS && !err; i++) {
+		room->users[i].room = room;
+		room->users[i].numbers.add = add_number;
+		stacks_join(room->stacks, &room->users[i].numbers);
+	}
 	return err;
 }
 
 static void close_room(struct room *room)
 {
 	/* One leaves by itself, the others when the stacks are closed. */
-	stacks_leave(&room->users[1]);
+	stacks_leave(&room->users[1].numbers);
 	stacks_close(room->stacks);
 	frames_close(room->frames);
 	libs_close(room->libs);
@@ -111,18 +132,16 @@ static int add(struct room *room, uint32_t node, uint32_t prefix, uint64_t pc)
 	return stacks_add_node(room->stacks, node, &content);
 }
 
-static const char *name_of(struct room *room, uint32_t stack)
+static uint64_t address_of(const struct room *room, uint32_t stack)
 {
-	uint32_t location = stacks_at(room->stacks, stack).location;
-
-	return frames_text(room->frames, frames_location(room->frames, location)->text, NULL);
+	return frames_at(room->frames, stacks_at(room->stacks, stack).frame)->address;
 }
 
-static void expect_stack(struct room *room, uint32_t stack, const char *const *names)
+static void expect_stack(struct room *room, uint32_t stack, const uint64_t *addresses)
 {
-	for (; *names; names++) {
+	for (; *addresses; addresses++) {
 		assert_int_not_equal(stack, STACKS_NONE);
-		assert_string_equal(name_of(room, stack), *names);
+		assert_int_equal(address_of(room, stack), *addresses);
 		stack = stacks_at(room->stacks, stack).prefix;
 	}
 	assert_int_equal(stack, STACKS_NONE);
@@ -131,7 +150,7 @@ static void expect_stack(struct room *room, uint32_t stack, const char *const *n
 static void nodes_are_checked(void **state)
 {
 	const struct stacks_limits limits = {0};
-	struct room room;
+	static struct room room;
 	uint32_t stack;
 
 	assert_int_equal(open_room(&room, &limits), 0);
@@ -152,10 +171,10 @@ static void nodes_are_checked(void **state)
 /* The same stack of other nodes is the same; a kernel's frame and the user's below it were interrupted, callers were not. */
 static void stacks_outlive_nodes(void **state)
 {
-	static const char *const from_kernel[] = {"0xffffffff81000020", "0xffffffff81000010",
-						  "0x7f0000000020", "0x7f0000000010", NULL};
+	static const uint64_t from_kernel[] = {KERNEL + 0x20, KERNEL + 0x10, CODE + 0x20,
+					       CODE + 0x10, 0};
 	const struct stacks_limits limits = {0};
-	struct room room;
+	static struct room room;
 	uint32_t leaf, caller, kernel, again;
 
 	assert_int_equal(open_room(&room, &limits), 0);
@@ -185,7 +204,7 @@ static void stacks_outlive_nodes(void **state)
 static void no_stack_is_too_deep(void **state)
 {
 	const struct stacks_limits limits = {0};
-	struct room room;
+	static struct room room;
 	uint32_t i, stack;
 
 	assert_int_equal(open_room(&room, &limits), 0);
@@ -206,7 +225,7 @@ static void eras_by_turns(void **state)
 	static struct object object = {.number = 1, .path = (char *)"/x", .fd = -1};
 	static const struct mapping mapping = {CODE, CODE + 0x1000, 0, 1000, &object};
 	const struct stacks_limits limits = {0};
-	struct room room;
+	static struct room room;
 	uint32_t i, stack, first, leaf;
 	uint64_t sum = 0;
 	const uint64_t *samples;
@@ -217,7 +236,7 @@ static void eras_by_turns(void **state)
 	assert_int_equal(add(&room, 0, STACK_NODE_NONE, CODE + 0x10), 0);
 	assert_int_equal(add(&room, 1, 0, CODE + 0x20), 0);
 	assert_int_equal(stacks_find(room.stacks, 1, 500, &first), 0);
-	leaf = stacks_at(room.stacks, first).location;
+	leaf = stacks_at(room.stacks, first).frame;
 	for (i = 1; i < 1000; i++) {
 		assert_int_equal(
 			stacks_find(room.stacks, i % 3 ? 1 : 0, i % 2 ? 1500 : 500, &stack), 0);
@@ -270,20 +289,25 @@ static bool is_stack_of(const struct room *room, const struct tree *tree, uint32
 			uint32_t stack)
 {
 	for (; node != STACK_NODE_NONE; node = tree->prefixes[node]) {
-		char expected[32];
-		struct stack at;
-
-		if (stack == STACKS_NONE)
+		if (stack == STACKS_NONE || address_of(room, stack) != tree->pcs[node])
 			return false;
-		at = stacks_at(room->stacks, stack);
-		snprintf(expected, sizeof(expected), "0x%llx", (unsigned long long)tree->pcs[node]);
-		if (strcmp(frames_text(room->frames,
-				       frames_location(room->frames, at.location)->text, NULL),
-			   expected))
-			return false;
-		stack = at.prefix;
+		stack = stacks_at(room->stacks, stack).prefix;
 	}
 	return stack == STACKS_NONE;
+}
+
+/* The same, by a user's own number. */
+static bool is_number_of(const struct user *user, const struct tree *tree, uint32_t node,
+			 uint32_t id)
+{
+	for (; node != STACK_NODE_NONE; node = tree->prefixes[node]) {
+		if (id == ID_NONE ||
+		    frames_at(user->room->frames, user->frames[id])->address != tree->pcs[node])
+			return false;
+		assert_true(user->prefixes[id] == ID_NONE || user->prefixes[id] < id);
+		id = user->prefixes[id];
+	}
+	return id == ID_NONE;
 }
 
 /* What happened, to compare. */
@@ -298,7 +322,7 @@ static int sample_chunk(struct room *room, struct tree *tree, struct outcome *ou
 	int err = 0;
 
 	for (i = 0; i < SAMPLES && !err; i++) {
-		struct stacks_user *user = &room->users[dice(tree, USERS)];
+		struct user *user = &room->users[dice(tree, USERS)];
 		uint32_t node = dice(tree, NODES), stack, id;
 
 		err = stacks_find(room->stacks, node, i, &stack);
@@ -306,14 +330,8 @@ static int sample_chunk(struct room *room, struct tree *tree, struct outcome *ou
 			break;
 		assert_true(is_stack_of(room, tree, node, stack));
 		outcome->samples[tree->pcs[node] - CODE]++;
-		id = id_map_get(&user->ids, stack);
-		if (id != ID_NONE) {
-			/* A number that a user has is of this stack, and of no other. */
-			assert_int_equal(id, stack + 1000);
-			continue;
-		}
-		err = stacks_give_id(room->stacks, user, stack, stack + 1000);
-		outcome->given++;
+		err = stacks_id(room->stacks, &user->numbers, stack, &id);
+		assert_true(err || is_number_of(user, tree, node, id));
 	}
 	return err;
 }
@@ -325,18 +343,15 @@ static void expect_counts(struct room *room, const struct outcome *outcome)
 	uint64_t found[LEAVES] = {0};
 
 	for (i = 0; i < count; i++) {
-		const struct location *location = frames_location(room->frames, (uint32_t)i);
-
-		found[strtoull(frames_text(room->frames, location->text, NULL), NULL, 16) - CODE] +=
-			samples[i];
+		found[frames_at(room->frames, (uint32_t)i)->address - CODE] += samples[i];
 	}
 	assert_memory_equal(found, outcome->samples, sizeof(found));
 }
 
 static int run_chunks(const struct stacks_limits *limits, struct outcome *outcome)
 {
+	static struct room room;
 	struct tree *tree = calloc(1, sizeof(*tree));
-	struct room room;
 	unsigned int i;
 	int err = open_room(&room, limits);
 
@@ -350,6 +365,8 @@ static int run_chunks(const struct stacks_limits *limits, struct outcome *outcom
 	}
 	if (!err)
 		expect_counts(&room, outcome);
+	for (i = 0; i < USERS; i++)
+		outcome->given += room.users[i].given;
 	close_room(&room);
 	free(tree);
 	return err;

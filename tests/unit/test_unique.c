@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "format/unique.h"
+#include "base/unique.h"
 
 #include "alloc.h"
 

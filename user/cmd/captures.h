@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "archive/archive.h"
-#include "format/profile.h"
+#include "profile/profile.h"
 
 struct merged_facts;
 struct progress;

@@ -7,7 +7,7 @@
 #include "cmd/captures.h"
 #include "cmd/raw_profile.h"
 #include "session/facts.h"
-#include "format/profile.h"
+#include "profile/profile.h"
 #include "elf/debuginfod.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"

@@ -8,8 +8,9 @@
 #include "cmd/captures.h"
 #include "cmd/names.h"
 #include "base/output.h"
-#include "format/profile.h"
+#include "format/gecko.h"
 #include "format/spool.h"
+#include "profile/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,7 @@ static int write_to(const struct profile_input *input, const char *path,
 	*is_output = true;
 	if (err)
 		return err;
-	err = profile_write(input, output, summary);
+	err = gecko_write(input, output, summary);
 	if (!err)
 		err = output_commit(output);
 	*is_output = output_error(output) != 0;

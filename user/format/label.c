@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/number.h"
+#include "profile/model.h"
 
 #include "geckobpf_abi.h"
 
@@ -55,7 +56,6 @@ static int append_clean(struct label *label, const char *text, char close)
 /* The start of a text: never "0x". */
 static int begin(struct label *label, const char *text, char close)
 {
-	label->count = 0;
 	if (!strncmp(text, "0x", 2) && append(label, "_", 1))
 		return -ENOMEM;
 	return append_clean(label, text, close);
@@ -70,47 +70,29 @@ static int finish(struct label *label, const char *before, const char *lib, cons
 	return err ? err : append(label, after, strlen(after));
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	const char *name = slash ? slash + 1 : path;
-
-	return name && *name ? name : "[anon]";
-}
-
-int label_function(struct label *label, const char *name, const char *path)
+static int set_named(struct label *label, const char *name, const char *lib)
 {
 	int err = begin(label, name, ')');
 
-	return err ? err : finish(label, " (in ", base_name(path), ")");
+	return err || !lib ? err : finish(label, " (in ", lib, ")");
 }
 
-int label_kernel(struct label *label, const char *name, const char *module)
-{
-	int err = begin(label, name, ')');
-
-	return err ? err : finish(label, " (in [", module ? module : "kernel", "])");
-}
-
-int label_offset(struct label *label, const char *path, uint64_t offset)
+static int append_hex(struct label *label, uint64_t value)
 {
 	char text[NUMBER_MAX_BYTES];
-	size_t length = (size_t)(number_put_hex(text, offset) - text);
-	int err = begin(label, base_name(path), ']');
+
+	return append(label, text, (size_t)(number_put_hex(text, value) - text));
+}
+
+static int set_offset(struct label *label, const char *lib, uint64_t offset)
+{
+	int err = begin(label, lib, ']');
 
 	if (!err)
 		err = append(label, "+", 1);
 	if (!err)
-		err = append(label, text, length);
-	return err ? err : finish(label, " (in ", base_name(path), ")");
-}
-
-int label_address(struct label *label, uint64_t address)
-{
-	char text[NUMBER_MAX_BYTES];
-
-	label->count = 0;
-	return append(label, text, (size_t)(number_put_hex(text, address) - text));
+		err = append_hex(label, offset);
+	return err ? err : finish(label, " (in ", lib, ")");
 }
 
 const char *label_stack_end(unsigned int end)
@@ -130,10 +112,38 @@ const char *label_stack_end(unsigned int end)
 	return end < GB_STACK_END_COUNT ? names[end] : NULL;
 }
 
-int label_truncated(struct label *label, unsigned int end)
+static int set_truncated(struct label *label, uint64_t end)
 {
-	const char *why = label_stack_end(end);
+	const char *why = end < GB_STACK_END_COUNT ? label_stack_end((unsigned int)end) : NULL;
 
-	label->count = 0;
 	return finish(label, "(truncated: ", why ? why : "reason not known", ")");
+}
+
+/* Of a later version. */
+static int set_unknown(struct label *label, const struct profile_function *function)
+{
+	char kind[NUMBER_MAX_BYTES];
+	int err = append(label, "(frame of kind ", 15);
+
+	if (!err)
+		err = append(label, kind, (size_t)(number_put_u64(kind, function->kind) - kind));
+	if (!err)
+		err = append(label, ": ", 2);
+	if (!err)
+		err = append_hex(label, function->value);
+	return err ? err : append(label, ")", 1);
+}
+
+int label_function(struct label *label, const struct profile_function *function)
+{
+	label->count = 0;
+	if (function->kind == GB_FRAME_TRUNCATED)
+		return set_truncated(label, function->value);
+	if (function->kind >= GB_FRAME_KIND_COUNT)
+		return set_unknown(label, function);
+	if (function->name)
+		return set_named(label, function->name, function->lib);
+	if (function->lib)
+		return set_offset(label, function->lib, function->value);
+	return append_hex(label, function->value);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * label.h - the text of a frame's location, such that the front-end reads it as what it is.
+ * label.h - what a function is called in one text, such that the front-end reads it as what it is.
  *
  * "name (in lib)" is a native function. The lib must not contain ')'; a text that begins with
  * "0x" is taken for an address, one that ends in ":<digits>" for JavaScript. So nothing but an
@@ -9,9 +9,9 @@
 #ifndef GECKOBPF_FORMAT_LABEL_H
 #define GECKOBPF_FORMAT_LABEL_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+
+struct profile_function;
 
 /* Zero-initialised is empty. items[0 .. count) is the text, without a NUL. */
 struct label {
@@ -22,18 +22,16 @@ struct label {
 void label_clear(struct label *label);
 
 /*
- * Each sets the whole text. 0 or -ENOMEM. `path`: the last part of it is the lib's name; NULL or
- * "": [anon].
+ * Sets the whole text. 0 or -ENOMEM.
+ *
+ *   name (in lib)                a function
+ *   lib+0x1a2b (in lib)          code of a file that no symbol covers
+ *   0x7f0012345678               code at that address, of which nothing is known, or wanted
+ *   (truncated: reason)          the root of a stack that ended early
  */
-int label_function(struct label *label, const char *name, const char *path);
-int label_kernel(struct label *label, const char *name, const char *module);
-/* For code of a file that no symbol covers: "lib+0x1a2b (in lib)". */
-int label_offset(struct label *label, const char *path, uint64_t offset);
-int label_address(struct label *label, uint64_t address);
+int label_function(struct label *label, const struct profile_function *function);
 
-/* The root of a stack that ended early: "(truncated: reason)". `end`: enum gb_stack_end. */
-int label_truncated(struct label *label, unsigned int end);
-/* The reason in words; NULL: not an early end. */
+/* Why a stack ended early, in words; NULL: not an early end. `end`: enum gb_stack_end. */
 const char *label_stack_end(unsigned int end);
 
 #endif

@@ -4,7 +4,7 @@
 #define GECKOBPF_SESSION_DESCRIPTION_H
 
 #include "session/facts.h"
-#include "format/profile.h"
+#include "profile/profile.h"
 #include "session/numbers.h"
 #include "session/provenance.h"
 

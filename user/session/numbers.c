@@ -337,13 +337,23 @@ void numbers_print_stream(const struct session *session, const struct numbers *n
 	print_losses(session, &rest, stream->damaged);
 }
 
+/* Without memory for its name it is left out. */
+static void print_hot(FILE *file, const struct profile_hot *hot, uint64_t samples)
+{
+	struct label label = {0};
+
+	if (!label_function(&label, &hot->function))
+		fprintf(file, "%5.1f %% %9" PRIu64 "  %.*s\n",
+			(double)hot->self_samples * 100 / (double)samples, hot->self_samples,
+			(int)label.count, label.items);
+	label_clear(&label);
+}
+
 void numbers_print_top(const char *path, const struct profile_summary *summary)
 {
 	FILE *file = strcmp(path, "-") ? stdout : stderr;
 	size_t i;
 
 	for (i = 0; i < summary->top_count; i++)
-		fprintf(file, "%5.1f %% %9" PRIu64 "  %s\n",
-			(double)summary->top[i].self_samples * 100 / (double)summary->samples,
-			summary->top[i].self_samples, summary->top[i].name);
+		print_hot(file, &summary->top[i], summary->samples);
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "recording/expire.h"
-#include "format/profile.h"
+#include "profile/profile.h"
 
 struct session;
 

@@ -7,8 +7,9 @@
 #include "base/log.h"
 #include "session/description.h"
 #include "base/output.h"
-#include "format/profile.h"
+#include "format/gecko.h"
 #include "format/spool.h"
+#include "profile/profile.h"
 #include "session/numbers.h"
 #include "session/rescue.h"
 #include "session/session_state.h"
@@ -79,7 +80,7 @@ int save_check(struct session *session)
 
 /* ---- the profile --------------------------------------------------------------------- */
 
-/* Everything that profile_write() needs for as long as it may be called again. */
+/* Everything that gecko_write() needs for as long as it may be called again. */
 struct writing {
 	struct description description;
 	struct progress_view view;
@@ -214,7 +215,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 	summary->top_count = session->config->top;
 	progress_split(&part, &writing->whole, writing->description.numbers.used_bytes + 1, NULL,
 		       1);
-	err = is_raw(path) ? write_raw(&input, output) : profile_write(&input, output, summary);
+	err = is_raw(path) ? write_raw(&input, output) : gecko_write(&input, output, summary);
 	if (!err)
 		err = output_commit(output);
 	if (!err)

@@ -10,7 +10,7 @@
 
 #include "base/stages.h"
 #include "capture/source.h"
-#include "format/profile.h"
+#include "profile/profile.h"
 #include "session/phase.h"
 #include "session/session.h"
 #include "target/account.h"

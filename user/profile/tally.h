@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tally.h - self samples by function over all threads, for the summary. */
-#ifndef GECKOBPF_FORMAT_TALLY_H
-#define GECKOBPF_FORMAT_TALLY_H
+#ifndef GECKOBPF_PROFILE_TALLY_H
+#define GECKOBPF_PROFILE_TALLY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct profile_function;
+struct profile_hot;
 struct tally;
 
 /* 0 or -ENOMEM. */
@@ -14,14 +15,13 @@ int tally_open(struct tally **out);
 void tally_close(struct tally *tally);
 
 /* 0 or -ENOMEM. */
-int tally_add(struct tally *tally, const char *name, size_t length, uint64_t samples);
+int tally_add(struct tally *tally, const struct profile_function *function, uint64_t samples);
 
 /*
  * The at most *count functions with the most samples, most first, equal ones by name; *count
- * becomes how many. The caller frees each name and the array; NULL when there are none. 0 or
- * -ENOMEM.
+ * becomes how many; for tally_free_top(), NULL when there are none. 0 or -ENOMEM.
  */
-int tally_top(const struct tally *tally, struct profile_function **out, size_t *count);
-void tally_free_top(struct profile_function *top, size_t count);
+int tally_top(const struct tally *tally, struct profile_hot **out, size_t *count);
+void tally_free_top(struct profile_hot *top, size_t count);
 
 #endif

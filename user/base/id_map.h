@@ -4,8 +4,8 @@
  *
  * Numbers that follow each other lie side by side, since those who are asked for together were made together.
  */
-#ifndef GECKOBPF_FORMAT_ID_MAP_H
-#define GECKOBPF_FORMAT_ID_MAP_H
+#ifndef GECKOBPF_BASE_ID_MAP_H
+#define GECKOBPF_BASE_ID_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
  * Most samples are at a leaf that was met before: its node knows its stack. Otherwise the walk goes up to the first node that has one,
  * and comes back down adding stacks, so that a prefix has a smaller number than what it is a prefix of.
  */
-#include "format/stacks.h"
+#include "profile/stacks.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "buffer/profile_buffer.h"
-#include "format/unique.h"
+#include "base/unique.h"
 
 #define STACKS_MAX (1U << 18)
 #define SLOT_BYTES_MAX (20U << 20)
@@ -43,14 +43,21 @@ struct way {
 	size_t count, capacity;
 };
 
+/* Stacks on the way to the root. */
+struct climbed {
+	uint32_t *items;
+	size_t count, capacity;
+};
+
 struct stacks {
 	struct frames *frames;
 	struct stacks_limits limits;
 	uint32_t era; /* the epoch of `frames` */
 	struct nodes nodes;
-	struct unique_table keys; /* prefix << 32 | location */
-	struct counts self_samples; /* by location */
+	struct unique_table keys; /* prefix << 32 | frame */
+	struct counts self_samples; /* by frame */
 	struct way way;
+	struct climbed climbed;
 	struct stacks_user *users;
 	size_t slot_bytes; /* given to ids since all was forgotten, of those who left as well */
 };
@@ -81,6 +88,7 @@ void stacks_close(struct stacks *stacks)
 	free(stacks->nodes.items);
 	free(stacks->self_samples.items);
 	free(stacks->way.items);
+	free(stacks->climbed.items);
 	free(stacks);
 }
 
@@ -106,23 +114,14 @@ void stacks_leave(struct stacks_user *user)
 	user->at = NULL;
 }
 
-int stacks_give_id(struct stacks *stacks, struct stacks_user *user, uint32_t stack, uint32_t id)
-{
-	size_t before = user->ids.slot_count;
-	int err = id_map_put(&user->ids, stack, id);
-
-	stacks->slot_bytes += (user->ids.slot_count - before) * sizeof(*user->ids.slots);
-	return err;
-}
-
 /* ---- forgetting ------------------------------------------------------------------------ */
 
 static void clear_node(struct stacks *stacks, struct node *node)
 {
 	if (node->samples) {
-		uint32_t location = stacks_at(stacks, node->stacks[true]).location;
+		uint32_t frame = stacks_at(stacks, node->stacks[true]).frame;
 
-		stacks->self_samples.items[location] += node->samples;
+		stacks->self_samples.items[frame] += node->samples;
 	}
 	node->samples = 0;
 	node->stacks[false] = node->stacks[true] = STACKS_NONE;
@@ -211,28 +210,28 @@ static struct node *node_at(struct stacks *stacks, uint32_t number)
 
 /* ---- stacks ---------------------------------------------------------------------------- */
 
-static int reserve_count(struct counts *counts, uint32_t location)
+static int reserve_count(struct counts *counts, uint32_t frame)
 {
 	size_t before = counts->count;
 	int err;
 
-	if (location < before)
+	if (frame < before)
 		return 0;
-	err = array_reserve((void **)&counts->items, &counts->capacity, (size_t)location + 1,
+	err = array_reserve((void **)&counts->items, &counts->capacity, (size_t)frame + 1,
 			    sizeof(*counts->items));
 	if (err)
 		return err;
-	counts->count = (size_t)location + 1;
+	counts->count = (size_t)frame + 1;
 	memset(counts->items + before, 0, (counts->count - before) * sizeof(*counts->items));
 	return 0;
 }
 
-/* Most often the stack of a prefix and a location is the one that was made right after the prefix's. */
-static int number_of(struct stacks *stacks, uint32_t prefix, uint32_t location, uint32_t *stack)
+/* Most often the stack of a prefix and a frame is the one that was made right after the prefix's. */
+static int number_of(struct stacks *stacks, uint32_t prefix, uint32_t frame, uint32_t *stack)
 {
 	const struct unique_table *keys = &stacks->keys;
 	size_t next = prefix == STACKS_NONE ? 0 : (size_t)prefix + 1;
-	uint64_t key = (uint64_t)prefix << 32 | location;
+	uint64_t key = (uint64_t)prefix << 32 | frame;
 
 	if (next >= keys->count || keys->keys[next] != key)
 		return unique_add(&stacks->keys, key, stack);
@@ -243,13 +242,13 @@ static int number_of(struct stacks *stacks, uint32_t prefix, uint32_t location, 
 /* Gives a node its stack, that of its prefix being *stack (STACKS_NONE: it is a root), and puts it there. */
 static int add_stack(struct stacks *stacks, struct node *node, bool is_leaf, uint32_t *stack)
 {
-	uint32_t location;
-	int err = frames_locate(stacks->frames, &node->content, is_leaf, &location);
+	uint32_t frame;
+	int err = frames_locate(stacks->frames, &node->content, is_leaf, &frame);
 
 	if (!err)
-		err = reserve_count(&stacks->self_samples, location);
+		err = reserve_count(&stacks->self_samples, frame);
 	if (!err)
-		err = number_of(stacks, *stack, location, stack);
+		err = number_of(stacks, *stack, frame, stack);
 	if (!err)
 		node->stacks[is_leaf] = *stack;
 	return err;
@@ -328,9 +327,53 @@ int stacks_find(struct stacks *stacks, uint32_t node, uint64_t time_ns, uint32_t
 	return 0;
 }
 
-struct stack stacks_at(const struct stacks *stacks, uint32_t stack)
+struct profile_stack stacks_at(const struct stacks *stacks, uint32_t stack)
 {
 	uint64_t key = stacks->keys.keys[stack];
 
-	return (struct stack){.prefix = (uint32_t)(key >> 32), .location = (uint32_t)key};
+	return (struct profile_stack){.prefix = (uint32_t)(key >> 32), .frame = (uint32_t)key};
+}
+
+/* ---- numbers of users ------------------------------------------------------------------- */
+
+static int give_id(struct stacks *stacks, struct stacks_user *user, uint32_t stack, uint32_t id)
+{
+	size_t before = user->ids.slot_count;
+	int err = id_map_put(&user->ids, stack, id);
+
+	stacks->slot_bytes += (user->ids.slot_count - before) * sizeof(*user->ids.slots);
+	return err;
+}
+
+/* From a stack that the user has no number for to the first that it has one for: *id; ID_NONE: past the root. */
+static int climb_stacks(struct stacks *stacks, const struct stacks_user *user, uint32_t stack,
+			uint32_t *id)
+{
+	struct climbed *climbed = &stacks->climbed;
+
+	climbed->count = 0;
+	*id = ID_NONE;
+	while (*id == ID_NONE && stack != STACKS_NONE) {
+		if (ARRAY_ROOM(climbed))
+			return -ENOMEM;
+		climbed->items[climbed->count++] = stack;
+		stack = stacks_at(stacks, stack).prefix;
+		if (stack != STACKS_NONE)
+			*id = id_map_get(&user->ids, stack);
+	}
+	return 0;
+}
+
+int stacks_add_ids(struct stacks *stacks, struct stacks_user *user, uint32_t stack, uint32_t *id)
+{
+	struct climbed *climbed = &stacks->climbed;
+	int err = climb_stacks(stacks, user, stack, id);
+
+	while (!err && climbed->count) {
+		stack = climbed->items[--climbed->count];
+		err = user->add(user, *id, stacks_at(stacks, stack).frame, id);
+		if (!err)
+			err = give_id(stacks, user, stack, *id);
+	}
+	return err;
 }

@@ -5,7 +5,7 @@
  * What was mapped at the end is found by looking at each place where it can change: the starts
  * and ends of all mappings. Between two of them an address space is one mapping, or a hole.
  */
-#include "format/libs.h"
+#include "profile/libs.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -16,22 +16,13 @@
 #include <sys/auxv.h>
 
 #include "base/array.h"
-#include "format/json.h"
-#include "format/profile.h"
-#include "format/unique.h"
+#include "base/unique.h"
+#include "profile/profile.h"
 #include "symbol/symbolizer.h"
 #include "target/address_space.h"
 #include "target/object.h"
 
 #define ROOT_BYTES sizeof("/proc/-2147483648/root")
-
-#if defined(__x86_64__)
-#define LIB_ARCH "x86_64"
-#elif defined(__aarch64__)
-#define LIB_ARCH "aarch64"
-#else
-#define LIB_ARCH ""
-#endif
 
 struct lib {
 	struct symbol_file *file; /* NULL: not asked for so far */
@@ -174,7 +165,37 @@ int libs_file(struct libs *libs, const struct object *object, struct symbol_file
 	return 0;
 }
 
-/* ---- the libs of a process ------------------------------------------------------- */
+int libs_build_id(struct libs *libs, const struct object *object, struct build_id *id)
+{
+	struct symbol_file *file;
+	int err = object->build_id.size ? -ENOENT : libs_file(libs, object, &file);
+
+	*id = object->build_id;
+	if (!err)
+		id->size = (uint8_t)symbol_file_build_id(file, id->bytes, sizeof(id->bytes));
+	if (id->size > sizeof(id->bytes))
+		id->size = sizeof(id->bytes);
+	return err == -ENOMEM ? err : 0;
+}
+
+int libs_relative_address(struct libs *libs, const struct object *object, uint64_t offset,
+			  uint64_t *relative)
+{
+	uint64_t address = 0, base = 0;
+	struct symbol_file *file;
+	int err = libs_file(libs, object, &file);
+
+	if (!err)
+		err = symbol_file_address(file, offset, &address);
+	if (!err)
+		err = symbol_file_base(file, &base);
+	if (err == -ENOMEM)
+		return err;
+	*relative = err || address < base ? offset : address - base;
+	return 0;
+}
+
+/* ---- what was mapped at the end ----------------------------------------------------- */
 
 struct points {
 	uint64_t *items;
@@ -207,98 +228,31 @@ static int collect_points(struct points *points, const struct address_space *spa
 	return 0;
 }
 
-static void write_hex(struct json *json, const char *key, const struct build_id *id, bool is_guid)
+static int add_lib(struct profile_libs *out, const struct mapping *mapping, uint64_t start,
+		   uint64_t end)
 {
-	/* A GUID's first three numbers are stored low byte first. */
-	static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
-	const char *digits = is_guid ? "0123456789ABCDEF" : "0123456789abcdef";
-	char text[2 * BUILD_ID_MAX_BYTES + 2];
-	size_t count = is_guid ? sizeof(order) : id->size, i, length = 0;
-
-	for (i = 0; i < count && id->size; i++) {
-		size_t from = is_guid ? order[i] : i;
-		uint8_t byte = from < id->size ? id->bytes[from] : 0;
-
-		text[length++] = digits[byte >> 4];
-		text[length++] = digits[byte & 15];
-	}
-	if (is_guid && id->size)
-		text[length++] = '0';
-	json_key(json, key);
-	json_text_bytes(json, text, length);
-}
-
-static struct build_id build_id_of(const struct object *object, struct symbol_file *file)
-{
-	struct build_id id = object->build_id;
-
-	if (!id.size && file)
-		id.size = (uint8_t)symbol_file_build_id(file, id.bytes, sizeof(id.bytes));
-	if (id.size > sizeof(id.bytes))
-		id.size = sizeof(id.bytes);
-	return id;
-}
-
-/*
- * The relative address of what is mapped from `offset` of the file; the offset itself if the file
- * does not tell.
- */
-static int relative_address(struct symbol_file *file, uint64_t offset, uint64_t *relative)
-{
-	uint64_t address = 0, base = 0;
-	int err = file ? symbol_file_address(file, offset, &address) : -ENOENT;
+	int err = ARRAY_ROOM(out);
 
 	if (!err)
-		err = symbol_file_base(file, &base);
-	if (err == -ENOMEM)
-		return err;
-	*relative = err || address < base ? offset : address - base;
-	return 0;
+		out->items[out->count++] = (struct profile_lib){
+			.start = start,
+			.end = end,
+			.offset = mapping->offset + (start - mapping->start),
+			.object = mapping->object,
+		};
+	return err;
 }
 
-static int write_lib(struct libs *libs, const struct mapping *mapping, uint64_t start, uint64_t end,
-		     struct json *json)
-{
-	const char *path = mapping->object->path, *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	uint64_t offset = mapping->offset + (start - mapping->start);
-	struct symbol_file *file = NULL;
-	struct build_id id;
-	int err = libs_file(libs, mapping->object, &file);
-
-	if (err != -ENOMEM)
-		err = relative_address(file, offset, &offset);
-	if (err)
-		return err;
-	id = build_id_of(mapping->object, file);
-	json_object_begin(json);
-	json_key_u64(json, "start", start);
-	json_key_u64(json, "end", end);
-	json_key_u64(json, "offset", offset);
-	json_key_string(json, "arch", LIB_ARCH);
-	json_key_string(json, "name", name);
-	json_key_string(json, "path", path);
-	json_key_string(json, "debugName", name);
-	json_key_string(json, "debugPath", path);
-	write_hex(json, "breakpadId", &id, true);
-	write_hex(json, "codeId", &id, false);
-	json_object_end(json);
-	return 0;
-}
-
-static int write_range(struct libs *libs, const struct mapping *mapping, uint64_t start,
-		       uint64_t end, const struct unique_table *used, struct json *json)
+static bool is_listed(const struct mapping *mapping, const struct unique_table *used)
 {
 	uint32_t number;
 
-	if (!mapping || mapping->object->kind == OBJECT_ANONYMOUS ||
-	    !unique_find(used, mapping->object->number, &number))
-		return 0;
-	return write_lib(libs, mapping, start, end, json);
+	return mapping && mapping->object->kind != OBJECT_ANONYMOUS &&
+	       unique_find(used, mapping->object->number, &number);
 }
 
-int libs_write(struct libs *libs, const struct address_space *space,
-	       const struct unique_table *used, struct json *json)
+int libs_list(const struct address_space *space, const struct unique_table *used,
+	      struct profile_libs *out)
 {
 	const struct mapping *current = NULL, *next;
 	struct points points = {0};
@@ -306,16 +260,15 @@ int libs_write(struct libs *libs, const struct address_space *space,
 	size_t i;
 	int err = collect_points(&points, space);
 
-	json_array_begin(json);
 	for (i = 0; i < points.count && !err; i++) {
 		next = address_space_find(space, points.items[i], UINT64_MAX);
 		if (next == current)
 			continue;
-		err = write_range(libs, current, start, points.items[i], used, json);
+		if (is_listed(current, used))
+			err = add_lib(out, current, start, points.items[i]);
 		current = next;
 		start = points.items[i];
 	}
-	json_array_end(json);
 	free(points.items);
 	return err;
 }

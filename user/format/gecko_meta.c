@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * meta.c - all processes share one start time, so the front-end shifts none of them.
+ * gecko_meta.c - all processes share one start time, so the front-end shifts none of them.
  *
  * The front-end takes digits at the end of `misc` for the version of what was profiled: it has
  * none.
  */
-#include "format/meta.h"
+#include "format/gecko_meta.h"
 
 #include "format/json.h"
-#include "format/profile.h"
+#include "profile/model.h"
 #include "target/process.h"
 
 #define FORMAT_VERSION 36
-
-/*
- * In the order of enum frame_category. The first grey one is where rows without a stack are
- * drawn.
- */
-#define CATEGORIES                                                                                 \
-	"[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"                  \
-	"{\"name\":\"Idle\",\"color\":\"transparent\",\"subcategories\":[\"Other\"]},"             \
-	"{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"                  \
-	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]}]"
 
 #define SAMPLE_UNITS "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}"
 #define EXTENSIONS "{\"schema\":{\"id\":0,\"name\":1,\"baseURL\":2},\"data\":[]}"
@@ -34,12 +24,35 @@
 #define ABI "unknown"
 #endif
 
-/* A time as one of the profile. */
-static int64_t elapsed(const struct recording_facts *facts, uint64_t time_ns)
+static void write_category(struct json *json, const struct profile_category *category)
 {
-	uint64_t since_ns = time_ns > facts->start_ns ? time_ns - facts->start_ns : 0;
+	size_t i;
 
-	return (int64_t)(facts->lead_ns + since_ns);
+	json_object_begin(json);
+	json_key_string(json, "name", category->name);
+	json_key_string(json, "color", category->color);
+	json_key(json, "subcategories");
+	json_array_begin(json);
+	for (i = 0; category->subcategories[i]; i++)
+		json_text(json, category->subcategories[i]);
+	json_array_end(json);
+	json_object_end(json);
+}
+
+static void write_categories(struct json *json)
+{
+	size_t i;
+
+	json_key(json, "categories");
+	json_array_begin(json);
+	for (i = 0; i < CATEGORY_COUNT; i++)
+		write_category(json, &profile_categories[i]);
+	json_array_end(json);
+}
+
+static void write_time(struct json *json, const struct recording_facts *facts, uint64_t time_ns)
+{
+	json_time_ms(json, (int64_t)profile_time_ns(facts, time_ns));
 }
 
 /* What both kinds of meta begin with. */
@@ -52,7 +65,7 @@ static void write_common(struct json *json, const struct recording_facts *facts)
 		json_key_u64(json, "startTimeAsClockMonotonicNanosecondsSinceBoot",
 			     facts->start_ns - facts->lead_ns);
 	json_key_time_ms(json, "interval", (int64_t)facts->interval_ns);
-	json_key_literal(json, "categories", CATEGORIES);
+	write_categories(json);
 	json_key_literal(json, "markerSchema", "[]");
 }
 
@@ -99,9 +112,9 @@ static void write_machine(struct json *json, const struct recording_facts *facts
 		json_key_u64(json, "logicalCPUs", facts->logical_cpus);
 }
 
-void meta_write(struct json *json, const struct recording_facts *facts, bool presymbolicated)
+void gecko_meta_write(struct json *json, const struct recording_facts *facts, bool presymbolicated)
 {
-	int64_t end_ns = elapsed(facts, facts->end_ns);
+	int64_t end_ns = (int64_t)profile_time_ns(facts, facts->end_ns);
 
 	json_object_begin(json);
 	write_common(json, facts);
@@ -125,7 +138,7 @@ void meta_write(struct json *json, const struct recording_facts *facts, bool pre
 	json_object_end(json);
 }
 
-void meta_write_pauses(struct json *json, const struct recording_facts *facts)
+void gecko_meta_write_pauses(struct json *json, const struct recording_facts *facts)
 {
 	size_t i;
 
@@ -137,10 +150,11 @@ void meta_write_pauses(struct json *json, const struct recording_facts *facts)
 		if (pause->end_ns && pause->end_ns <= facts->start_ns)
 			continue;
 		json_object_begin(json);
-		json_key_time_ms(json, "startTime", elapsed(facts, pause->start_ns));
+		json_key(json, "startTime");
+		write_time(json, facts, pause->start_ns);
 		json_key(json, "endTime");
 		if (pause->end_ns)
-			json_time_ms(json, elapsed(facts, pause->end_ns));
+			write_time(json, facts, pause->end_ns);
 		else
 			json_none(json);
 		json_key_string(json, "reason", "profiler-paused");
@@ -149,14 +163,14 @@ void meta_write_pauses(struct json *json, const struct recording_facts *facts)
 	json_array_end(json);
 }
 
-void meta_write_process(struct json *json, const struct recording_facts *facts,
-			const struct process *process)
+void gecko_meta_write_process(struct json *json, const struct recording_facts *facts,
+			      const struct process *process)
 {
 	json_object_begin(json);
 	write_common(json, facts);
 	json_key(json, "shutdownTime");
 	if (process->died_ns)
-		json_time_ms(json, elapsed(facts, process->died_ns));
+		write_time(json, facts, process->died_ns);
 	else
 		json_none(json);
 	json_object_end(json);

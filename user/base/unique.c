@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* unique.c - linear probing from a multiplicative hash; at most half of the slots are taken. */
-#include "format/unique.h"
+#include "base/unique.h"
 
 #include <errno.h>
 #include <stdlib.h>

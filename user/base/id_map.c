@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* id_map.c - linear probing. The hash spreads groups of keys; within a group they stay in order. */
-#include "format/id_map.h"
+#include "base/id_map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread_tables.c - the tables of a thread as JSON. Strings are numbered as the frames that use
+ * gecko_tables.c - the tables of a thread as JSON. Strings are numbered as the frames that use
  * them are written.
  */
-#include "format/thread_stream.h"
+#include "format/gecko_thread.h"
 
-#include "format/frames.h"
+#include "base/intern.h"
+#include "base/unique.h"
+#include "format/gecko_process.h"
 #include "format/json.h"
 #include "format/spool.h"
-#include "format/unique.h"
+#include "profile/frames.h"
+#include "profile/model.h"
 
 #define SAMPLES_SCHEMA "{\"stack\":0,\"time\":1,\"eventDelay\":2,\"threadCPUDelta\":3}"
 #define MARKERS_TABLE                                                                              \
@@ -44,31 +47,35 @@ static int write_rows(struct json *json, const char *name, const char *schema, s
 	return err;
 }
 
-static int write_frames(struct thread_stream *stream, struct unique_table *strings,
-			struct json *json)
+static void write_frame(struct json *json, uint32_t string, const struct profile_frame *frame)
+{
+	json_array_begin(json);
+	json_u64(json, string);
+	json_literal(json, "false,null,null,null,null");
+	json_u64(json, frame->category);
+	json_u64(json, frame->subcategory);
+	json_array_end(json);
+}
+
+static int write_frames(const struct gecko_thread *thread, const struct gecko_labels *labels,
+			struct unique_table *strings, struct json *json)
 {
 	uint32_t string;
 	size_t i;
 	int err = 0;
 
 	table_begin(json, "frameTable", FRAMES_SCHEMA);
-	for (i = 0; i < stream->locations.count && !err; i++) {
-		const struct location *location =
-			frames_location(stream->source.frames, stream->locations.items[i]);
+	for (i = 0; i < thread->frames.count && !err; i++) {
+		uint32_t frame = thread->frames.items[i];
 
-		err = unique_add(strings, location->text, &string);
-		json_array_begin(json);
-		json_u64(json, string);
-		json_literal(json, "false,null,null,null,null");
-		json_u64(json, location->category);
-		json_literal(json, "0");
-		json_array_end(json);
+		err = unique_add(strings, labels->text_of[frame], &string);
+		write_frame(json, string, frames_at(labels->process->frames, frame));
 	}
 	table_end(json);
 	return err;
 }
 
-static void write_strings(const struct thread_stream *stream, const struct unique_table *strings,
+static void write_strings(const struct gecko_labels *labels, const struct unique_table *strings,
 			  struct json *json)
 {
 	size_t i, length;
@@ -76,26 +83,26 @@ static void write_strings(const struct thread_stream *stream, const struct uniqu
 	json_key(json, "stringTable");
 	json_array_begin(json);
 	for (i = 0; i < strings->count; i++) {
-		const char *text =
-			frames_text(stream->source.frames, (uint32_t)strings->keys[i], &length);
+		const char *text = intern_text(labels->texts, (uint32_t)strings->keys[i], &length);
 
 		json_text_bytes(json, text, length);
 	}
 	json_array_end(json);
 }
 
-int thread_stream_write(struct thread_stream *stream, struct json *json)
+int gecko_thread_write_tables(struct gecko_thread *thread, const struct gecko_labels *labels,
+			      struct json *json)
 {
 	struct unique_table strings = {0};
-	int err = write_rows(json, "samples", SAMPLES_SCHEMA, stream->rows);
+	int err = write_rows(json, "samples", SAMPLES_SCHEMA, thread->rows);
 
 	json_key_literal(json, "markers", MARKERS_TABLE);
 	if (!err)
-		err = write_frames(stream, &strings, json);
+		err = write_frames(thread, labels, &strings, json);
 	if (!err)
-		err = write_rows(json, "stackTable", STACKS_SCHEMA, stream->stack_rows);
+		err = write_rows(json, "stackTable", STACKS_SCHEMA, thread->stack_rows);
 	if (!err)
-		write_strings(stream, &strings, json);
+		write_strings(labels, &strings, json);
 	unique_clear(&strings);
 	return err ? err : json_error(json);
 }

@@ -2,8 +2,8 @@
 /*
  * unique.h - each distinct 64-bit key gets a dense number, 0, 1, 2, ... in order of first use.
  */
-#ifndef GECKOBPF_FORMAT_UNIQUE_H
-#define GECKOBPF_FORMAT_UNIQUE_H
+#ifndef GECKOBPF_BASE_UNIQUE_H
+#define GECKOBPF_BASE_UNIQUE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * profile.h - a recording becomes a Gecko profile, version 36, in one pass over each process's
- * buffer.
+ * profile.h - recordings become a profile, in one pass over the buffer of each process.
  *
- *   profile_write ── for each process: thread_stream per thread <── profile_buffer_read
- *        │                 rows of samples and stacks as JSON in spools; unique stacks, frames and strings by number
- *        └──> json ──> output
+ *   recording ──> processes ──> buffer ──nodes──> stacks, frames, functions      (names: symbol/)
+ *   recording                      └───samples──> rows of threads ──> sink (sink.h) ──> a file of some format
  *
- * Memory holds one process's tables and a bounded part of its rows; it does not grow with the
- * size of the JSON.
+ * Memory holds the tables of one process, and what the sink keeps.
  */
-#ifndef GECKOBPF_FORMAT_PROFILE_H
-#define GECKOBPF_FORMAT_PROFILE_H
+#ifndef GECKOBPF_PROFILE_PROFILE_H
+#define GECKOBPF_PROFILE_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,31 +16,38 @@
 
 #include "geckobpf_abi.h"
 #include "elf/build_id.h"
+#include "profile/model.h"
 #include "recording/recording.h"
 #include "symbol/symbolizer.h"
 
 struct kernel_symbols;
-struct output;
+struct profile_sink;
 struct progress;
 struct stages;
 
 struct profile_input {
 	struct recording recording;
-	struct symbolizer *symbolizer; /* NULL: write addresses, to be symbolized later */
+	struct symbolizer *symbolizer; /* NULL: addresses are wanted, to be symbolized later */
 	const struct kernel_symbols *kernel; /* NULL: kernel frames stay addresses */
 	struct progress *progress; /* a piece of one unit, which all of this is; NULL: none */
-	struct stages *stages; /* goes on with them and writes what there is; NULL: none */
+	struct stages *stages; /* goes on with them; NULL: none */
 	/* What the profile says as a whole, if that is not what `facts` say; in the clock of `facts`. NULL: it is. */
 	const struct recording_facts *whole;
 	/*
-	 * A recording of another clock (facts->lead_ns), to be written into the same profile; NULL: none. Its facts, processes, objects
+	 * A recording of another clock (facts->lead_ns), for the same profile; NULL: none. Its facts, processes, objects
 	 * and kernel count. No two processes of all have the same tgid and life.
 	 */
 	const struct profile_input *next;
 };
 
-struct profile_function {
-	const char *name; /* "func (in lib)"; lives until profile_summary_clear() */
+static inline const struct recording_facts *profile_whole(const struct profile_input *input)
+{
+	return input->whole ? input->whole : input->recording.facts;
+}
+
+/* A function that had samples as the leaf. */
+struct profile_hot {
+	struct profile_function function; /* texts of its own, no object */
 	uint64_t self_samples;
 };
 
@@ -68,18 +72,18 @@ struct profile_summary {
 	uint64_t stack_ends[GB_STACK_END_COUNT]; /* samples by how their user stack ended */
 	uint64_t unsymbolized; /* distinct addresses without a name */
 	uint64_t damaged; /* samples left out: what the buffer has of them makes no sense */
+	uint64_t clamped; /* rows whose time would have gone backwards */
 	struct profile_files unnamed; /* the one with the most samples first */
-	struct profile_function *top; /* the hottest functions by self samples, hottest first */
+	struct profile_hot *top; /* the hottest functions by self samples, hottest first */
 	size_t top_count;
 };
 
 /*
- * Writes the whole profile to `output` (which the caller commits). `summary->top_count` asks for
- * that many hottest functions at most. The first error ends the work: nothing more is read. 0, the
- * output's error, -ENOMEM, -errno (what does not fit into memory has a file, see spool.h).
+ * Sends all to `sink`, which the caller opened and closes. `summary->top_count` asks for that many hottest functions at most. The first
+ * error ends the work: nothing more is read. 0, -ENOMEM, or the sink's error.
  */
-int profile_write(const struct profile_input *input, struct output *output,
-		  struct profile_summary *summary);
+int profile_walk(const struct profile_input *input, struct profile_sink *sink,
+		 struct profile_summary *summary);
 void profile_summary_clear(struct profile_summary *summary);
 
 #endif

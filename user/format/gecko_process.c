@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gecko_process.c - see gecko_process.h. */
+#include "format/gecko_process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/intern.h"
+#include "buffer/profile_buffer.h"
+#include "format/gecko_libs.h"
+#include "format/gecko_meta.h"
+#include "format/gecko_thread.h"
+#include "format/json.h"
+#include "format/label.h"
+#include "format/spool.h"
+#include "profile/frames.h"
+#include "profile/model.h"
+#include "target/process.h"
+
+/* ---- opening ------------------------------------------------------------------------- */
+
+int gecko_process_open(struct gecko_process **out, const struct profile_process *process,
+		       struct spool_pool *pool)
+{
+	struct gecko_process *opened = calloc(1, sizeof(*opened));
+
+	if (!opened)
+		return -ENOMEM;
+	opened->process = process;
+	opened->pool = pool;
+	*out = opened;
+	return 0;
+}
+
+void gecko_process_close(struct gecko_process *process)
+{
+	size_t i;
+
+	if (!process)
+		return;
+	for (i = 0; i < process->threads.count; i++)
+		gecko_thread_close(process->threads.items[i]);
+	free(process->threads.items);
+	free(process);
+}
+
+int gecko_process_add_thread(struct gecko_process *process, struct profile_thread *thread)
+{
+	struct gecko_thread *opened;
+	int err = ARRAY_ROOM(&process->threads);
+
+	if (!err)
+		err = gecko_thread_open(&opened, thread, process->pool);
+	if (err)
+		return err;
+	process->threads.items[process->threads.count++] = opened;
+	thread->of_sink = opened;
+	return 0;
+}
+
+uint64_t gecko_process_row_bytes(const struct gecko_process *process)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < process->threads.count; i++)
+		bytes += spool_bytes(process->threads.items[i]->rows) +
+			 spool_bytes(process->threads.items[i]->stack_rows);
+	return bytes;
+}
+
+/* ---- labels ---------------------------------------------------------------------------- */
+
+static int add_label(struct gecko_labels *labels, struct label *label, uint32_t frame)
+{
+	const struct frames *frames = labels->process->frames;
+	int err =
+		label_function(label, frames_function(frames, frames_at(frames, frame)->function));
+
+	return err ? err
+		   : intern_add(labels->texts, label->items, label->count, &labels->text_of[frame]);
+}
+
+static int open_labels(struct gecko_labels *labels, const struct profile_process *process)
+{
+	size_t count = frames_count(process->frames), i;
+	struct label label = {0};
+	int err = intern_open(&labels->texts);
+
+	labels->process = process;
+	/* One more, so that none is not an allocation of 0 bytes. */
+	labels->text_of = calloc(count + 1, sizeof(*labels->text_of));
+	if (!labels->text_of)
+		err = -ENOMEM;
+	for (i = 0; i < count && !err; i++)
+		err = add_label(labels, &label, (uint32_t)i);
+	label_clear(&label);
+	return err;
+}
+
+static void close_labels(struct gecko_labels *labels)
+{
+	intern_close(labels->texts);
+	free(labels->text_of);
+}
+
+/* ---- threads --------------------------------------------------------------------------- */
+
+/*
+ * An image that was not the first under its pid needs another: the front-end would merge the two.
+ */
+static void write_pid(struct json *json, const struct process *process)
+{
+	char text[32];
+
+	json_key(json, "pid");
+	if (!process->life) {
+		json_u64(json, process->tgid);
+		return;
+	}
+	snprintf(text, sizeof(text), "%u.%u", process->tgid, process->life);
+	json_text(json, text);
+}
+
+static void write_thread_name(struct json *json, const struct thread *thread)
+{
+	char text[32];
+
+	json_key(json, "name");
+	if (thread->tid == thread->process->tgid) {
+		json_text(json, "GeckoMain");
+	} else if (thread->name[0]) {
+		json_text_bytes(json, thread->name, strnlen(thread->name, sizeof(thread->name)));
+	} else {
+		snprintf(text, sizeof(text), "Thread <%u>", thread->tid);
+		json_text(json, text);
+	}
+}
+
+static void write_life(struct json *json, const struct profile_thread *thread)
+{
+	json_key_time_ms(json, "registerTime", (int64_t)thread->born_ns);
+	json_key(json, "unregisterTime");
+	if (thread->died_ns != PROFILE_LIVES_ON)
+		json_time_ms(json, (int64_t)thread->died_ns);
+	else
+		json_none(json);
+}
+
+static int write_thread(const struct profile_thread *thread, const struct gecko_labels *labels,
+			struct json *json)
+{
+	const struct profile_process *process = thread->process;
+	int err;
+
+	json_object_begin(json);
+	write_thread_name(json, thread->thread);
+	json_key_string(json, "processType", process->process->is_root ? "default" : "native");
+	json_key(json, "processName");
+	json_text_bytes(json, process->name, process->name_length);
+	write_pid(json, process->process);
+	json_key_u64(json, "tid", thread->thread->tid);
+	write_life(json, thread);
+	err = gecko_thread_write_tables(thread->of_sink, labels, json);
+	json_object_end(json);
+	return err;
+}
+
+static int write_threads(const struct profile_process *process, struct json *json)
+{
+	struct gecko_labels labels = {0};
+	size_t i;
+	int err = open_labels(&labels, process);
+
+	json_key(json, "threads");
+	json_array_begin(json);
+	for (i = 0; i < process->thread_count && !err; i++)
+		err = write_thread(process->threads[i], &labels, json);
+	json_array_end(json);
+	close_labels(&labels);
+	return err;
+}
+
+/* ---- the process ------------------------------------------------------------------------ */
+
+/* What is not in the profile since it was overwritten, or cannot be read, if anything is. */
+static void write_log(const struct process *process, struct json *json)
+{
+	struct profile_buffer_state state;
+	char pid[32];
+
+	if (!process->buffer)
+		return;
+	state = profile_buffer_get_state(process->buffer);
+	if (!state.cleared && !state.damaged)
+		return;
+	snprintf(pid, sizeof(pid), process->life ? "%u.%u" : "%u", process->tgid, process->life);
+	json_key(json, "profilingLog");
+	json_object_begin(json);
+	json_key(json, pid);
+	json_object_begin(json);
+	json_key_u64(json, "samples_recorded", state.pushed);
+	json_key_u64(json, "samples_overwritten", state.cleared);
+	json_key_u64(json, "samples_lost_damaged", state.damaged);
+	json_object_end(json);
+	json_object_end(json);
+}
+
+int gecko_process_write(struct gecko_process *process, struct json *json)
+{
+	const struct profile_process *of = process->process;
+	int err;
+
+	json_object_begin(json);
+	json_key(json, "meta");
+	gecko_meta_write_process(json, of->facts, of->process);
+	json_key(json, "libs");
+	err = gecko_libs_write(of, json);
+	if (!err)
+		err = write_threads(of, json);
+	gecko_meta_write_pauses(json, of->facts);
+	write_log(of->process, json);
+	json_key_literal(json, "processes", "[]");
+	json_object_end(json);
+	return err ? err : json_error(json);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * gecko_thread.c - see gecko_thread.h.
+ *
+ * Most rows have a stack that the thread has met before: one look into its numbers, one row.
+ */
+#include "format/gecko_thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/number.h"
+#include "format/spool.h"
+#include "profile/model.h"
+
+#define ROW_MAX_BYTES (NUMBER_MAX_BYTES * 2 + NUMBER_TIME_MAX_BYTES + sizeof(",[,,0,]"))
+#define STACK_ROW_MAX_BYTES (NUMBER_MAX_BYTES * 2 + sizeof(",[,]"))
+
+/* ---- stacks -------------------------------------------------------------------------- */
+
+static char *put_id(char *at, uint32_t id)
+{
+	return id == ID_NONE ? mempcpy(at, "null", 4) : number_put_u64(at, id);
+}
+
+/* A row of the table of stacks. The row of the prefix is number `prefix`; ID_NONE: it is a root. */
+static int put_stack_row(struct gecko_thread *thread, uint32_t prefix, uint32_t frame)
+{
+	char *start = spool_room(thread->stack_rows, STACK_ROW_MAX_BYTES), *at = start;
+
+	if (!start)
+		return spool_error(thread->stack_rows);
+	if (thread->stack_count)
+		*at++ = ',';
+	*at++ = '[';
+	at = put_id(at, prefix);
+	*at++ = ',';
+	at = number_put_u64(at, frame);
+	*at++ = ']';
+	spool_advance(thread->stack_rows, (size_t)(at - start));
+	return 0;
+}
+
+static int add_frame(struct gecko_thread *thread, uint32_t frame, uint32_t *id)
+{
+	int err = ARRAY_ROOM(&thread->frames);
+
+	if (!err)
+		err = id_map_put(&thread->frame_ids, frame, (uint32_t)thread->frames.count);
+	if (err)
+		return err;
+	*id = (uint32_t)thread->frames.count;
+	thread->frames.items[thread->frames.count++] = frame;
+	return 0;
+}
+
+static int find_frame(struct gecko_thread *thread, uint32_t frame, uint32_t *id)
+{
+	*id = id_map_get(&thread->frame_ids, frame);
+	return *id == ID_NONE ? add_frame(thread, frame, id) : 0;
+}
+
+static int add_stack(struct stacks_user *user, uint32_t prefix, uint32_t frame, uint32_t *id)
+{
+	struct gecko_thread *thread = (struct gecko_thread *)user; /* its first member */
+	uint32_t number;
+	int err = find_frame(thread, frame, &number);
+
+	if (!err && thread->stack_count == ID_NONE)
+		err = -E2BIG;
+	if (!err)
+		err = put_stack_row(thread, prefix, number);
+	if (!err)
+		*id = thread->stack_count++;
+	return err;
+}
+
+/* ---- rows ---------------------------------------------------------------------------- */
+
+static int put_row(struct gecko_thread *thread, const struct profile_row *row, uint32_t stack)
+{
+	char *start = spool_room(thread->rows, ROW_MAX_BYTES), *at = start;
+
+	if (!start)
+		return spool_error(thread->rows);
+	if (thread->thread->row_count > 1)
+		*at++ = ',';
+	*at++ = '[';
+	at = put_id(at, stack);
+	*at++ = ',';
+	at = number_put_time_ms(at, (int64_t)row->time_ns);
+	at = mempcpy(at, ",0,", 3);
+	at = number_put_u64(at, row->cpu_delta_ns == PROFILE_CPU_UNKNOWN ? 0 : row->cpu_delta_ns);
+	*at++ = ']';
+	spool_advance(thread->rows, (size_t)(at - start));
+	return 0;
+}
+
+int gecko_thread_add(struct gecko_thread *thread, const struct profile_row *row)
+{
+	uint32_t stack = ID_NONE;
+	int err = 0;
+
+	if (row->stack != PROFILE_NO_STACK)
+		err = stacks_id(thread->thread->process->stacks, &thread->user, row->stack, &stack);
+	return err ? err : put_row(thread, row, stack);
+}
+
+/* ---- opening --------------------------------------------------------------------------- */
+
+int gecko_thread_open(struct gecko_thread **out, const struct profile_thread *thread,
+		      struct spool_pool *pool)
+{
+	struct gecko_thread *opened = calloc(1, sizeof(*opened));
+	int err;
+
+	if (!opened)
+		return -ENOMEM;
+	opened->thread = thread;
+	opened->user.add = add_stack;
+	stacks_join(thread->process->stacks, &opened->user);
+	err = spool_open(&opened->rows, pool);
+	if (!err)
+		err = spool_open(&opened->stack_rows, pool);
+	if (err) {
+		gecko_thread_close(opened);
+		return err;
+	}
+	*out = opened;
+	return 0;
+}
+
+void gecko_thread_close(struct gecko_thread *thread)
+{
+	if (!thread)
+		return;
+	spool_close(thread->rows);
+	spool_close(thread->stack_rows);
+	stacks_leave(&thread->user);
+	id_map_clear(&thread->frame_ids);
+	free(thread->frames.items);
+	free(thread);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * frames.c - see frames.h.
+ *
+ * An address is looked up once in each era (address_cache). What is found has a number by its bytes: functions and frames
+ * exist once, and texts, so that a function is known by where its texts are.
+ */
+#include "profile/frames.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/intern.h"
+#include "base/unique.h"
+#include "buffer/profile_buffer.h"
+#include "profile/libs.h"
+#include "symbol/kernel_symbols.h"
+#include "symbol/symbolizer.h"
+#include "target/address_space.h"
+#include "target/object.h"
+#include "target/process.h"
+
+/* Frame by address: ids[number of the address]. */
+struct address_cache {
+	struct unique_table addresses;
+	uint32_t *ids;
+	size_t capacity;
+};
+
+struct frames {
+	struct frames_source source;
+	struct intern *texts;
+	struct intern *function_keys, *frame_keys;
+	struct {
+		struct profile_function *items;
+		size_t count, capacity;
+	} functions;
+	struct {
+		struct profile_frame *items;
+		size_t count, capacity;
+	} items;
+	struct address_cache user, kernel;
+	struct unique_table objects;
+	uint64_t now_ns, era_from_ns, era_end_ns;
+	uint64_t unnamed;
+	uint32_t epoch;
+};
+
+int frames_open(struct frames **out, const struct frames_source *source)
+{
+	struct frames *frames = calloc(1, sizeof(*frames));
+	int err;
+
+	if (!frames)
+		return -ENOMEM;
+	frames->source = *source;
+	err = intern_open(&frames->texts);
+	if (!err)
+		err = intern_open(&frames->function_keys);
+	if (!err)
+		err = intern_open(&frames->frame_keys);
+	if (err) {
+		frames_close(frames);
+		return err;
+	}
+	*out = frames;
+	return 0;
+}
+
+static void clear_cache(struct address_cache *cache)
+{
+	unique_clear(&cache->addresses);
+	free(cache->ids);
+}
+
+void frames_close(struct frames *frames)
+{
+	if (!frames)
+		return;
+	clear_cache(&frames->user);
+	clear_cache(&frames->kernel);
+	unique_clear(&frames->objects);
+	intern_close(frames->frame_keys);
+	intern_close(frames->function_keys);
+	intern_close(frames->texts);
+	free(frames->functions.items);
+	free(frames->items.items);
+	free(frames);
+}
+
+/* ---- time ----------------------------------------------------------------------------- */
+
+void frames_seek(struct frames *frames, uint64_t time_ns)
+{
+	uint64_t era_end_ns;
+
+	frames->now_ns = time_ns;
+	if (time_ns >= frames->era_from_ns && time_ns < frames->era_end_ns)
+		return;
+	era_end_ns = address_space_era_end(&frames->source.process->space, time_ns);
+	if (era_end_ns == frames->era_end_ns) {
+		/*
+		 * Samples of several CPUs come a little out of order: the same era, met further
+		 * back.
+		 */
+		if (time_ns < frames->era_from_ns)
+			frames->era_from_ns = time_ns;
+		return;
+	}
+	frames->era_from_ns = time_ns;
+	frames->era_end_ns = era_end_ns;
+	unique_reset(&frames->user.addresses);
+	frames->epoch++;
+}
+
+uint32_t frames_epoch(const struct frames *frames)
+{
+	return frames->epoch;
+}
+
+/* ---- functions and frames -------------------------------------------------------------- */
+
+/* *kept is the text's only copy. */
+static int keep_text(struct frames *frames, const char *text, const char **kept)
+{
+	uint32_t id;
+	int err = intern_add(frames->texts, text, strlen(text), &id);
+
+	if (!err)
+		*kept = intern_text(frames->texts, id, NULL);
+	return err;
+}
+
+/* Its bytes are its key: they are all zero where nothing is said. */
+static int add_function(struct frames *frames, const struct profile_function *function,
+			uint32_t *id)
+{
+	int err = ARRAY_ROOM(&frames->functions);
+
+	if (!err)
+		err = intern_add(frames->function_keys, (const char *)function, sizeof(*function),
+				 id);
+	if (!err && *id == frames->functions.count)
+		frames->functions.items[frames->functions.count++] = *function;
+	return err;
+}
+
+static int add_frame(struct frames *frames, const struct profile_frame *frame, uint32_t *id)
+{
+	struct profile_frame key;
+	int err = ARRAY_ROOM(&frames->items);
+
+	memcpy(&key, frame, sizeof(key));
+	if (!frames->source.addresses)
+		key.address = key.offset = 0;
+	if (!err)
+		err = intern_add(frames->frame_keys, (const char *)&key, sizeof(key), id);
+	if (!err && *id == frames->items.count)
+		frames->items.items[frames->items.count++] = *frame;
+	return err;
+}
+
+/* ---- what code is ------------------------------------------------------------------------ */
+
+/* What is known of a frame, as it is looked up. All bytes are zero at first. */
+struct finding {
+	struct profile_function function;
+	struct profile_frame frame;
+};
+
+static int set_name(struct frames *frames, struct finding *found, const char *name, const char *lib)
+{
+	int err = name ? keep_text(frames, name, &found->function.name) : 0;
+
+	return err || !lib ? err : keep_text(frames, lib, &found->function.lib);
+}
+
+/* The last part of a path; what is nowhere has another name. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return *name ? name : "[anon]";
+}
+
+static int find_in_file(struct frames *frames, const struct object *object, struct finding *found)
+{
+	const char *lib = base_name(object->path);
+	struct symbol_file *file;
+	struct symbol symbol;
+	int err = libs_file(frames->source.libs, object, &file);
+
+	if (!err)
+		err = symbol_file_lookup(file, found->frame.offset, &symbol);
+	if (err == -ENOMEM)
+		return err;
+	if (!err)
+		return set_name(frames, found, symbol.name, lib);
+	frames->unnamed++;
+	found->function.value = found->frame.offset;
+	return set_name(frames, found, NULL, lib);
+}
+
+/* The kernel calls a mapping without a file or name "//anon". */
+static int find_anonymous(struct frames *frames, const struct object *object, struct finding *found)
+{
+	frames->unnamed++;
+	return set_name(frames, found, "[anonymous code]",
+			object->path[0] == '[' ? base_name(object->path) : "[anon]");
+}
+
+static int find_user(struct frames *frames, struct finding *found)
+{
+	uint64_t address = found->frame.address;
+	const struct mapping *mapping =
+		address_space_find(&frames->source.process->space, address, frames->now_ns);
+	const struct object *object = mapping ? mapping->object : NULL;
+	uint32_t number;
+	int err = object ? unique_add(&frames->objects, object->number, &number) : 0;
+
+	if (err)
+		return err;
+	if (object && object->kind != OBJECT_ANONYMOUS) {
+		found->function.object = object;
+		found->frame.offset = mapping->offset + (address - mapping->start);
+	}
+	if (frames->source.addresses) {
+		found->function.value = address;
+		return 0;
+	}
+	if (found->function.object)
+		return find_in_file(frames, object, found);
+	if (object)
+		return find_anonymous(frames, object, found);
+	frames->unnamed++;
+	return set_name(frames, found, "[unknown]", "[unmapped]");
+}
+
+static int find_in_kernel(struct frames *frames, struct finding *found)
+{
+	const char *module = NULL, *name;
+	char lib[128];
+
+	if (frames->source.addresses || !frames->source.kernel) {
+		found->function.value = found->frame.address;
+		return 0;
+	}
+	name = kernel_symbols_lookup(frames->source.kernel, found->frame.address, &module, NULL);
+	if (!name)
+		frames->unnamed++;
+	snprintf(lib, sizeof(lib), "[%s]", name && module ? module : "kernel");
+	return set_name(frames, found, name ? name : "[unknown]", lib);
+}
+
+static int add_finding(struct frames *frames, struct finding *found, uint32_t *id)
+{
+	int err = add_function(frames, &found->function, &found->frame.function);
+
+	return err ? err : add_frame(frames, &found->frame, id);
+}
+
+/* A kind of frames: one row each. */
+struct frame_kind {
+	enum profile_category_index category;
+	/* Finds what the code at found->frame.address is. NULL: it is no code. */
+	int (*find)(struct frames *frames, struct finding *found);
+};
+
+static const struct frame_kind kinds[GB_FRAME_KIND_COUNT] = {
+	[GB_FRAME_USER] = {CATEGORY_USER, find_user},
+	[GB_FRAME_KERNEL] = {CATEGORY_KERNEL, find_in_kernel},
+	[GB_FRAME_TRUNCATED] = {CATEGORY_OTHER, NULL},
+};
+
+static const struct frame_kind later_kind = {CATEGORY_OTHER, NULL};
+
+static const struct frame_kind *kind_of(const struct frame *frame)
+{
+	return frame->kind < GB_FRAME_KIND_COUNT ? &kinds[frame->kind] : &later_kind;
+}
+
+/* Code at an address, or what is no code and has that value. */
+static int make_frame(struct frames *frames, const struct frame *frame, uint32_t *id)
+{
+	const struct frame_kind *kind = kind_of(frame);
+	struct finding found;
+	int err = 0;
+
+	memset(&found, 0, sizeof(found));
+	found.function.kind = frame->kind;
+	found.frame.category = (uint8_t)kind->category;
+	if (kind->find) {
+		found.frame.address = frame->value;
+		err = kind->find(frames, &found);
+	} else {
+		found.function.value = frame->value;
+	}
+	return err ? err : add_finding(frames, &found, id);
+}
+
+/*
+ * An address is entered into the cache after its frame is known, so that a failure leaves no
+ * trace.
+ */
+static int fill_cache(struct frames *frames, struct address_cache *cache, const struct frame *frame,
+		      uint32_t *id)
+{
+	size_t need = cache->addresses.count + 1;
+	uint32_t number;
+	int err = array_reserve((void **)&cache->ids, &cache->capacity, need, sizeof(*cache->ids));
+
+	if (!err)
+		err = make_frame(frames, frame, id);
+	if (!err)
+		err = unique_add(&cache->addresses, frame->value, &number);
+	if (!err)
+		cache->ids[number] = *id;
+	return err;
+}
+
+int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id)
+{
+	bool is_kernel = frame_is(&node->frame, GB_FRAME_KERNEL);
+	bool is_raw = frames->source.addresses || (is_kernel && !frames->source.kernel);
+	struct address_cache *cache = is_kernel ? &frames->kernel : &frames->user;
+	struct frame frame = node->frame;
+	uint32_t number;
+
+	if (!kind_of(&frame)->find)
+		return make_frame(frames, &frame, id);
+	frame.value -= is_leaf || is_raw ? 0 : 1;
+	if (!unique_find(&cache->addresses, frame.value, &number))
+		return fill_cache(frames, cache, &frame, id);
+	*id = cache->ids[number];
+	return 0;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+size_t frames_count(const struct frames *frames)
+{
+	return frames->items.count;
+}
+
+const struct profile_frame *frames_at(const struct frames *frames, uint32_t id)
+{
+	return &frames->items.items[id];
+}
+
+size_t frames_function_count(const struct frames *frames)
+{
+	return frames->functions.count;
+}
+
+const struct profile_function *frames_function(const struct frames *frames, uint32_t id)
+{
+	return &frames->functions.items[id];
+}
+
+uint64_t frames_unnamed(const struct frames *frames)
+{
+	return frames->unnamed;
+}
+
+const struct unique_table *frames_objects(const struct frames *frames)
+{
+	return &frames->objects;
+}

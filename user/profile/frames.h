@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * frames.h - the frames and functions of a process: what the nodes of its buffer are.
+ *
+ *   node (frame, prefix)  ──leaf or caller?──>  address  ──address space, symbols──>  function  ──>  frame
+ *
+ * A caller's address is where it goes on after the call. The call itself is before that, and it may be
+ * the function's last instruction: so callers are looked up one byte before, leaves where they are. What was found
+ * is remembered by address as long as the era of the address space lasts. What is no code is what it is.
+ */
+#ifndef GECKOBPF_PROFILE_FRAMES_H
+#define GECKOBPF_PROFILE_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buffer/frame.h"
+#include "profile/model.h"
+
+struct frames;
+struct kernel_symbols;
+struct libs;
+struct process;
+struct unique_table;
+
+/* All is borrowed. */
+struct frames_source {
+	const struct process *process;
+	struct libs *libs;
+	const struct kernel_symbols *kernel; /* NULL: functions of the kernel have no names */
+	bool addresses; /* no names: each address is a frame, as it was captured */
+};
+
+struct frame_node {
+	struct frame frame;
+	uint32_t prefix; /* STACK_NODE_NONE: a root */
+};
+
+/* 0 or -ENOMEM. */
+int frames_open(struct frames **out, const struct frames_source *source);
+void frames_close(struct frames *frames);
+
+/* Moves to a time: what nodes are may be different from then on. */
+void frames_seek(struct frames *frames, uint64_t time_ns);
+/* Rises whenever what a node is may be different from before. */
+uint32_t frames_epoch(const struct frames *frames);
+
+/* The number of the frame that a node is at the current time. 0 or -ENOMEM. */
+int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id);
+
+/* Frames and functions have dense numbers. What these return is valid until the next frames_locate(). */
+size_t frames_count(const struct frames *frames);
+const struct profile_frame *frames_at(const struct frames *frames, uint32_t id);
+size_t frames_function_count(const struct frames *frames);
+const struct profile_function *frames_function(const struct frames *frames, uint32_t id);
+
+/* Distinct addresses for which there was no name. */
+uint64_t frames_unnamed(const struct frames *frames);
+/* Numbers of the objects that addresses were found in. */
+const struct unique_table *frames_objects(const struct frames *frames);
+
+#endif

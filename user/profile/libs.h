@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libs.h - the files behind the mappings: one symbol_file for each object, and where the code of each was at the end.
+ *
+ *   address ──mapping──> offset in the file ──program headers──> relative address, which symbol servers know
+ *
+ * It is 0 where the file's lowest page would be.
+ */
+#ifndef GECKOBPF_PROFILE_LIBS_H
+#define GECKOBPF_PROFILE_LIBS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf/build_id.h"
+
+struct address_space;
+struct libs;
+struct object;
+struct symbol_file;
+struct symbolizer;
+struct profile_files;
+struct unique_table;
+
+/*
+ * `symbolizer` is borrowed; NULL: one of its own, which reads headers and build ids only. 0 or
+ * -ENOMEM.
+ */
+int libs_open(struct libs **out, struct symbolizer *symbolizer);
+/* The symbolizer is not asked about the files any more. NULL is fine. */
+void libs_close(struct libs *libs);
+
+/* The file of an object, added to the symbolizer at first. 0, -ENOENT: it is no file, or not to be known; -ENOMEM. */
+int libs_file(struct libs *libs, const struct object *object, struct symbol_file **out);
+
+/* *id: that of an object; empty: it has none, or cannot be read. 0 or -ENOMEM. */
+int libs_build_id(struct libs *libs, const struct object *object, struct build_id *id);
+/* *relative: that of an offset in the object's file; the offset itself if the file does not tell. 0 or -ENOMEM. */
+int libs_relative_address(struct libs *libs, const struct object *object, uint64_t offset,
+			  uint64_t *relative);
+
+/* Addresses [start, end) are code of a file. */
+struct profile_lib {
+	uint64_t start, end;
+	uint64_t offset; /* of `start` in the file */
+	const struct object *object;
+};
+
+/* Zero-initialised is empty. */
+struct profile_libs {
+	struct profile_lib *items;
+	size_t count, capacity;
+};
+
+/*
+ * What was mapped at the end, sorted by start, none overlapping. `used` holds the numbers of the objects to list. The caller frees
+ * libs->items. 0 or -ENOMEM.
+ */
+int libs_list(const struct address_space *space, const struct unique_table *used,
+	      struct profile_libs *out);
+
+/* `samples` more have a leaf in the object for which there was no name. */
+void libs_count_unnamed(struct libs *libs, uint32_t object_number, uint64_t samples);
+/* Adds the files that were counted so, but for the vDSO, to `files`. 0 or -ENOMEM. */
+int libs_list_unnamed(const struct libs *libs, struct profile_files *files);
+
+#endif

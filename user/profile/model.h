@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * model.h - what a profile is made of, whatever the format that it is written in.
+ *
+ *   process ──> thread ──> row: time, CPU time since the row before, weight, stack
+ *                                                                             │
+ *                                         stack: (prefix, frame) <── its callees (stacks.h)
+ *                                              frame: (function, where in it, category)     (frames.h)
+ *                                                  function: (kind, name, lib)
+ *
+ * Stacks, frames and functions are numbered 0, 1, 2, ... in each process, in order of first use. Names are in parts: it is for a format
+ * to say "f (in lib)". Times are nanoseconds since the profile's time 0.
+ *
+ * Markers and counters will stand beside the rows of a thread and a process, once something records them.
+ */
+#ifndef GECKOBPF_PROFILE_MODEL_H
+#define GECKOBPF_PROFILE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "geckobpf_frame.h"
+#include "recording/recording.h"
+
+struct frames;
+struct libs;
+struct object;
+struct process;
+struct stacks;
+struct thread;
+
+/* ---- categories ---------------------------------------------------------------------- */
+
+/* Indexes into profile_categories. */
+enum profile_category_index {
+	CATEGORY_OTHER,
+	CATEGORY_IDLE,
+	CATEGORY_USER,
+	CATEGORY_KERNEL,
+	CATEGORY_COUNT
+};
+
+struct profile_category {
+	const char *name, *color;
+	const char *const *subcategories; /* NULL-terminated; the first one is what has no other */
+};
+
+extern const struct profile_category profile_categories[CATEGORY_COUNT];
+
+/* ---- code ------------------------------------------------------------------------------ */
+
+/* Texts live as long as the process's frames. */
+struct profile_function {
+	uint8_t kind; /* enum gb_frame_kind */
+	const char *name; /* NULL: not known; then `value` tells what it is */
+	const char *lib; /* the name of the file, or "[kernel]", "[heap]"; NULL: none */
+	const struct object *object; /* the file; NULL: none */
+	/*
+	 * Of code without a name: the offset in the file, or the address if it has no lib either. Of what is no code: the value of the frame.
+	 * 0 if it has a name.
+	 */
+	uint64_t value;
+};
+
+struct profile_frame {
+	uint32_t function;
+	uint8_t category; /* enum profile_category_index */
+	uint8_t subcategory; /* of that category */
+	uint8_t inline_depth; /* 0: the function itself; 1: the first one inlined into it, ... */
+	uint32_t line, column; /* 0: not known */
+	/*
+	 * As it was looked up: of a caller, the call. Frames are one for each function and place that is known of it, so it is the first address
+	 * that was met there; if no names are wanted, frames are one for each address.
+	 */
+	uint64_t address;
+	uint64_t offset; /* of it in the function's file; see libs_relative_address() */
+};
+
+/* ---- who ran ----------------------------------------------------------------------------- */
+
+#define PROFILE_LIVES_ON UINT64_MAX
+
+/* A program image. It lives from begin_process() to the end of end_process(). */
+struct profile_process {
+	const struct process *process;
+	const struct recording_facts *facts; /* of the recording that it is of */
+	struct libs *libs; /* of that recording */
+	struct frames *frames;
+	struct stacks *stacks;
+	const char *name; /* with the arguments that are wanted; any bytes */
+	size_t name_length;
+	/* In order of appearance. All are there at the end; its main thread always is one of them. */
+	struct profile_thread **threads;
+	size_t thread_count;
+	void *of_sink; /* for the sink; NULL at first */
+};
+
+/* Lives as long as its process. */
+struct profile_thread {
+	const struct thread *thread;
+	struct profile_process *process;
+	uint64_t born_ns, died_ns; /* died: PROFILE_LIVES_ON if it did not */
+	uint64_t row_count;
+	uint64_t sample_count; /* rows with a stack */
+	uint64_t clamped_count; /* rows whose time would have gone backwards */
+	uint64_t time_ns, cpu_ns; /* of its last row; CPU time in all its life */
+	void *of_sink; /* for the sink; NULL at first */
+};
+
+#define PROFILE_NO_STACK UINT32_MAX
+#define PROFILE_CPU_UNKNOWN UINT64_MAX
+
+/* Times never fall within a thread. A row without a stack counts in no call tree (thread_rows.h). */
+struct profile_row {
+	uint64_t time_ns;
+	uint64_t cpu_delta_ns; /* used since the row before; PROFILE_CPU_UNKNOWN: there is none */
+	uint32_t stack; /* its number now, see stacks.h; PROFILE_NO_STACK */
+	int64_t weight; /* how much it counts; 0: not at all */
+	uint32_t event; /* what made it; 0: the timer */
+};
+
+/* A time of the recording as one of the profile; 0 if it was before. */
+static inline uint64_t profile_time_ns(const struct recording_facts *facts, uint64_t time_ns)
+{
+	return facts->lead_ns + (time_ns > facts->start_ns ? time_ns - facts->start_ns : 0);
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* process_walk.h - one program image: its buffer is read once, into the sink. */
+#ifndef GECKOBPF_PROFILE_PROCESS_WALK_H
+#define GECKOBPF_PROFILE_PROCESS_WALK_H
+
+#include <stdbool.h>
+
+#include "profile/profile.h"
+
+struct libs;
+struct process;
+struct tally;
+
+/* A process as a piece of work. */
+#define PROCESS_UNITS 100
+
+/* What the walk over all processes shares, borrowed, and what it counts. */
+struct profile_pass {
+	const struct profile_input *input;
+	const struct profile_input
+		*source; /* whose processes are read: the input, or one behind it */
+	struct profile_sink *sink;
+	struct libs *libs; /* of the source */
+	struct tally *tally;
+	struct profile_summary summary; /* without the top */
+};
+
+/*
+ * Sends the process to the sink, if it has samples or `keep_empty`; `progress`: a piece of PROCESS_UNITS. 0, -ENOMEM, or the sink's
+ * error.
+ */
+int process_walk(struct profile_pass *pass, struct process *process, bool keep_empty,
+		 struct progress *progress);
+
+#endif

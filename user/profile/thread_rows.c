@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* thread_rows.c - see thread_rows.h. */
+#include "profile/thread_rows.h"
+
+#include "buffer/profile_buffer.h"
+#include "target/process.h"
+
+/* Sends a row that brings the thread's CPU time to `cpu_ns`; the row says the rest, its time being what was recorded. */
+static int put_row(struct profile_thread *thread, struct profile_sink *sink,
+		   struct profile_row *row, uint64_t cpu_ns)
+{
+	if (row->time_ns < thread->time_ns) {
+		row->time_ns = thread->time_ns;
+		thread->clamped_count++;
+	}
+	if (!thread->row_count)
+		row->cpu_delta_ns = PROFILE_CPU_UNKNOWN;
+	else if (cpu_ns > thread->cpu_ns)
+		row->cpu_delta_ns = cpu_ns - thread->cpu_ns;
+	if (cpu_ns > thread->cpu_ns)
+		thread->cpu_ns = cpu_ns;
+	thread->time_ns = row->time_ns;
+	thread->row_count++;
+	return sink->ops->row(sink, thread, row);
+}
+
+static int put_empty_row(struct profile_thread *thread, struct profile_sink *sink, uint64_t time_ns,
+			 uint64_t cpu_ns)
+{
+	struct profile_row row = {.time_ns = time_ns, .stack = PROFILE_NO_STACK};
+
+	return put_row(thread, sink, &row, cpu_ns);
+}
+
+int thread_rows_begin(struct profile_thread *thread, struct profile_sink *sink)
+{
+	const struct recording_facts *facts = thread->process->facts;
+	const struct thread *of = thread->thread;
+
+	if (of->cpu_first_ns == UINT64_MAX)
+		return 0;
+	/* What it had used when the recording began says nothing of when this profile does. */
+	if (facts->is_cut && of->born_ns < facts->start_ns)
+		return 0;
+	return put_empty_row(thread, sink, profile_time_ns(facts, of->born_ns), of->cpu_first_ns);
+}
+
+static int put_gap(struct profile_thread *thread, struct profile_sink *sink,
+		   const struct sample_view *sample)
+{
+	const struct recording_facts *facts = thread->process->facts;
+	uint64_t came_ns, cpu_ns;
+
+	if (!sample->run_ns || sample->run_ns > sample->time_ns || !thread->row_count)
+		return 0;
+	came_ns = profile_time_ns(facts, sample->time_ns - sample->run_ns);
+	if (came_ns < thread->time_ns || came_ns - thread->time_ns <= facts->interval_ns)
+		return 0;
+	cpu_ns = sample->cpu_ns > sample->run_ns ? sample->cpu_ns - sample->run_ns : 0;
+	return put_empty_row(thread, sink, came_ns, cpu_ns);
+}
+
+int thread_rows_sample(struct profile_thread *thread, struct profile_sink *sink,
+		       const struct sample_view *sample, uint32_t stack)
+{
+	struct profile_row row = {
+		.time_ns = profile_time_ns(thread->process->facts, sample->time_ns),
+		.stack = stack,
+		.weight = sample->weight,
+		.event = sample->event,
+	};
+	int err = put_gap(thread, sink, sample);
+
+	thread->sample_count += stack != PROFILE_NO_STACK;
+	return err ? err : put_row(thread, sink, &row, sample->cpu_ns);
+}
+
+int thread_rows_end(struct profile_thread *thread, struct profile_sink *sink)
+{
+	const struct recording_facts *facts = thread->process->facts;
+	const struct thread *of = thread->thread;
+	uint64_t end_ns = facts->end_ns;
+
+	if (!thread->row_count || of->cpu_last_ns <= thread->cpu_ns)
+		return 0;
+	if (of->process->died_ns && of->process->died_ns < end_ns)
+		end_ns = of->process->died_ns;
+	if (of->died_ns && of->died_ns < end_ns)
+		end_ns = of->died_ns;
+	return put_empty_row(thread, sink, profile_time_ns(facts, end_ns), of->cpu_last_ns);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread_rows.h - one thread's samples become rows, the same for every format.
+ *
+ * Rows without a stack count in no call tree; they are there so that the CPU graph is right:
+ *
+ *   baseline   when the thread is first known, with the CPU time it had used by then
+ *   gap        where it came back onto the CPU, if that is more than an interval after the row
+ *              before: it slept until then
+ *   closing    at its end, if it has used CPU time since its last row
+ *
+ * Neither time nor CPU time ever falls. Each returns 0 or the sink's error.
+ */
+#ifndef GECKOBPF_PROFILE_THREAD_ROWS_H
+#define GECKOBPF_PROFILE_THREAD_ROWS_H
+
+#include <stdint.h>
+
+#include "profile/sink.h"
+
+struct sample_view;
+
+/* The thread, which `sink` knows, gets its baseline. */
+int thread_rows_begin(struct profile_thread *thread, struct profile_sink *sink);
+/* A sample whose stack has that number now; PROFILE_NO_STACK: it has none. */
+int thread_rows_sample(struct profile_thread *thread, struct profile_sink *sink,
+		       const struct sample_view *sample, uint32_t stack);
+/* No samples after it. */
+int thread_rows_end(struct profile_thread *thread, struct profile_sink *sink);
+
+#endif

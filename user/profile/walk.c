@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* walk.c - see profile.h: all recordings, and all their processes. */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "buffer/profile_buffer.h"
+#include "profile/libs.h"
+#include "profile/process_walk.h"
+#include "profile/sink.h"
+#include "profile/tally.h"
+#include "target/process.h"
+
+/* Who was asked for is shown even if it never ran, but only as what it was at the end. */
+static bool keeps_empty(const struct profile_pass *pass, const struct process *process)
+{
+	if (!process->is_root ||
+	    processes_latest(pass->source->recording.processes, process->tgid) != process)
+		return false;
+	return !process->died_ns || process->died_ns > pass->source->recording.facts->start_ns;
+}
+
+/* The process that stands for a recording without samples: the first root, or else the first. */
+static struct process *first_process(struct processes *processes)
+{
+	size_t i;
+
+	for (i = 0; i < processes_count(processes); i++) {
+		if (processes_at(processes, i)->is_root)
+			return processes_at(processes, i);
+	}
+	return i ? processes_at(processes, 0) : NULL;
+}
+
+/* What a process takes to read: bytes of its buffer, and something for itself. */
+static uint64_t work_of(const struct process *process)
+{
+	struct profile_buffer_state state;
+
+	if (!process->buffer)
+		return 1;
+	state = profile_buffer_get_state(process->buffer);
+	return 1 + state.range_end - state.range_start;
+}
+
+static uint64_t work_of_all(const struct profile_input *source)
+{
+	uint64_t work = 0;
+	size_t i;
+
+	for (; source; source = source->next)
+		for (i = 0; i < processes_count(source->recording.processes); i++)
+			work += work_of(processes_at(source->recording.processes, i));
+	return work;
+}
+
+static int walk_processes(struct profile_pass *pass, struct progress *all)
+{
+	struct processes *processes = pass->source->recording.processes;
+	struct progress part;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < processes_count(processes) && !err; i++) {
+		struct process *process = processes_at(processes, i);
+
+		progress_split(&part, all, work_of(process), NULL, PROCESS_UNITS);
+		err = process_walk(pass, process, keeps_empty(pass, process), &part);
+		progress_end(&part);
+	}
+	return err;
+}
+
+static int walk_source(struct profile_pass *pass, const struct profile_input *source,
+		       struct progress *all)
+{
+	struct process *first;
+	int err = libs_open(&pass->libs, pass->input->symbolizer);
+
+	if (err)
+		return err;
+	pass->source = source;
+	err = walk_processes(pass, all);
+	/* A profile without threads is refused. */
+	first = pass->summary.processes || source->next
+			? NULL
+			: first_process(source->recording.processes);
+	if (first && !err)
+		err = process_walk(pass, first, true, NULL);
+	if (!err)
+		err = libs_list_unnamed(pass->libs, &pass->summary.unnamed);
+	pass->summary.damaged += recording_damaged(source->recording.processes);
+	libs_close(pass->libs);
+	return err;
+}
+
+static int walk_sources(struct profile_pass *pass)
+{
+	const struct profile_input *source;
+	struct progress all;
+	int err = 0;
+
+	progress_split(&all, pass->input->progress, 1, NULL, work_of_all(pass->input));
+	for (source = pass->input; source && !err; source = source->next)
+		err = walk_source(pass, source, &all);
+	progress_end(&all);
+	return err;
+}
+
+/* ---- the summary --------------------------------------------------------------------------- */
+
+static void clear_files(struct profile_files *files)
+{
+	size_t i;
+
+	for (i = 0; i < files->count; i++)
+		free(files->items[i].path);
+	free(files->items);
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct profile_file *left = a, *right = b;
+
+	if (left->samples != right->samples)
+		return left->samples < right->samples ? 1 : -1;
+	return strcmp(left->path, right->path);
+}
+
+static int walk(struct profile_pass *pass)
+{
+	struct profile_files *unnamed = &pass->summary.unnamed;
+	int err = walk_sources(pass);
+
+	if (err)
+		return err;
+	if (unnamed->count)
+		qsort(unnamed->items, unnamed->count, sizeof(*unnamed->items), compare_files);
+	return pass->sink->ops->end(pass->sink, &pass->summary);
+}
+
+int profile_walk(const struct profile_input *input, struct profile_sink *sink,
+		 struct profile_summary *summary)
+{
+	struct profile_pass pass = {.input = input, .sink = sink};
+	int err = tally_open(&pass.tally);
+
+	if (!err)
+		err = walk(&pass);
+	pass.summary.top_count = summary->top_count;
+	if (!err)
+		err = tally_top(pass.tally, &pass.summary.top, &pass.summary.top_count);
+	if (!err)
+		*summary = pass.summary;
+	else
+		clear_files(&pass.summary.unnamed);
+	tally_close(pass.tally);
+	return err;
+}
+
+void profile_summary_clear(struct profile_summary *summary)
+{
+	tally_free_top(summary->top, summary->top_count);
+	clear_files(&summary->unnamed);
+	memset(summary, 0, sizeof(*summary));
+}
