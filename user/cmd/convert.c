@@ -198,7 +198,6 @@ static int convert(const struct arguments *arguments)
 	int err;
 
 	raw.progress = PROGRESS_NONE;
-	raw.is_quiet = true;
 	if (stack_files_load(&profile, arguments->files.items, arguments->files.count, &raw))
 		return EXIT_FAILURE;
 	err = write_file(arguments, profile);

@@ -10,7 +10,9 @@
 #include "base/output.h"
 #include "format/gecko.h"
 #include "format/spool.h"
+#include "format/stack_sink.h"
 #include "profile/profile.h"
+#include "profile/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,71 +81,95 @@ static void say_what_was_written(const char *path, const struct profile_summary 
 		 summary->threads == 1 ? "" : "s");
 }
 
-static int write_profile(const struct captures *captures, const struct names *names,
-			 const char *path, const struct raw_profile_options *options,
-			 struct progress *progress, bool *is_output)
+static int load_into(const struct profile_input *input, const char *name,
+		     struct stack_profile *profile, struct profile_summary *summary)
+{
+	struct profile_sink *sink;
+	int err = stack_sink_open(&sink, input, name, profile);
+
+	if (err)
+		return err;
+	err = profile_walk(input, sink, summary);
+	sink->ops->close(sink);
+	return err;
+}
+
+/* What is to be made of captures. */
+struct job {
+	const struct raw_profile_options *options;
+	const char *path; /* of the output, or the name of the source */
+	struct stack_profile *profile; /* to be added to; NULL: a file is to be written */
+	bool is_output; /* it was the output that failed */
+};
+
+static int run_job(struct job *job, const struct profile_input *input)
+{
+	struct profile_summary summary = {0};
+	int err = job->profile ? load_into(input, job->path, job->profile, &summary)
+			       : write_to(input, job->path, &summary, &job->is_output);
+
+	if (!err && !job->profile)
+		say_what_was_written(job->path, &summary);
+	if (!err && summary.damaged)
+		log_warn("%" PRIu64 " samples make no sense and are missing from the profile",
+			 summary.damaged);
+	if (!err && job->options->lists_unnamed)
+		names_report(&summary);
+	profile_summary_clear(&summary);
+	return err;
+}
+
+static int walk_captures(struct job *job, const struct captures *captures,
+			 const struct names *names, struct progress *progress)
 {
 	struct profile_input *inputs = calloc(captures->count, sizeof(*inputs));
-	struct profile_summary summary = {0};
 	int err;
 
 	if (!inputs)
 		return -ENOMEM;
 	make_inputs(inputs, captures, names);
 	inputs[0].progress = progress;
-	err = write_to(inputs, path, &summary, is_output);
-	if (!err && !options->is_quiet)
-		say_what_was_written(path, &summary);
-	if (!err && summary.damaged)
-		log_warn("%" PRIu64 " samples make no sense and are missing from the profile",
-			 summary.damaged);
-	if (!err && options->lists_unnamed)
-		names_report(&summary);
-	profile_summary_clear(&summary);
+	err = run_job(job, inputs);
 	free(inputs);
 	return err;
 }
 
-static int write_captures(const struct captures *captures, const char *path,
-			  const struct raw_profile_options *options, struct progress *whole,
-			  bool *is_output)
+static int read_names(struct job *job, const struct captures *captures, struct progress *whole)
 {
 	struct names names = {0};
 	struct progress part;
 	size_t i;
-	int err = names_open(&names, captures, options);
+	int err = names_open(&names, captures, job->options);
 
 	for (i = 0; i < captures->count; i++)
 		profile_memory_pause(captures->items[i].archive.memory);
 	progress_split(&part, whole, whole->total, NULL, 1);
 	if (!err)
-		err = write_profile(captures, &names, path, options, &part, is_output);
+		err = walk_captures(job, captures, &names, &part);
 	for (i = 0; i < captures->count; i++)
 		profile_memory_resume(captures->items[i].archive.memory);
 	names_close(&names);
 	return err;
 }
 
-static void log_failure(const char *path, int err, bool is_output, bool is_quiet)
+static void log_failure(const struct job *job, int err)
 {
 	if (err == -ENOMEM)
 		log_error("out of memory while making the profile");
-	else if (is_quiet || !is_output)
+	else if (!job->is_output)
 		log_error("%s: cannot write a temporary file there: %s; set TMPDIR to another "
 			  "directory",
 			  spool_directory(), strerror(-err));
 	else
-		log_error("%s: cannot write it: %s; give another file with -o", path,
+		log_error("%s: cannot write it: %s; give another file with -o", job->path,
 			  strerror(-err));
 }
 
-int raw_profile_write(const char *const *paths, size_t count, const char *output_path,
-		      const struct raw_profile_options *options)
+static int read_captures(struct job *job, const char *const *paths, size_t count)
 {
-	struct progress_view view = {.style = options->progress};
+	struct progress_view view = {.style = job->options->progress};
 	struct captures captures;
 	struct progress whole;
-	bool is_output = false;
 	int err;
 
 	progress_begin(&whole, &view, count == 1 ? "reading the capture" : "reading the captures",
@@ -151,11 +177,28 @@ int raw_profile_write(const char *const *paths, size_t count, const char *output
 	err = captures_read(&captures, paths, count, &whole);
 	if (err)
 		return err;
-	err = write_captures(&captures, output_path, options, &whole, &is_output);
+	err = read_names(job, &captures, &whole);
 	if (!err)
 		progress_end(&whole);
 	else
-		log_failure(output_path, err, is_output, options->is_quiet);
+		log_failure(job, err);
 	captures_close(&captures);
 	return err;
+}
+
+int raw_profile_load(const char *const *paths, size_t count,
+		     const struct raw_profile_options *options, const char *name,
+		     struct stack_profile *profile)
+{
+	struct job job = {.options = options, .path = name, .profile = profile};
+
+	return read_captures(&job, paths, count);
+}
+
+int raw_profile_write(const char *const *paths, size_t count, const char *output_path,
+		      const struct raw_profile_options *options)
+{
+	struct job job = {.options = options, .path = output_path};
+
+	return read_captures(&job, paths, count);
 }

@@ -8,6 +8,8 @@
 
 #include "base/progress.h"
 
+struct stack_profile;
+
 /* Whether the file behind `path` says that it is one. */
 bool is_raw_capture(const char *path);
 
@@ -17,13 +19,20 @@ struct raw_profile_options {
 		symbol_dirs; /* where files and debug files are searched for, besides their own place */
 	size_t symbol_dir_count;
 	bool debuginfod; /* ask the servers in DEBUGINFOD_URLS for what is not found */
-	bool is_quiet; /* the profile is for ourselves */
 	bool lists_unnamed; /* say which files gave no names */
 	enum progress_style progress;
 };
 
 /*
- * Writes the profile to `output_path` (gecko/output.h). Warns of what is missing. 0, or -errno, which has been logged.
+ * Adds them to `profile` as one source called `name`, without a profile in between. Warns of what is missing. 0, or -errno, which has
+ * been logged.
+ */
+int raw_profile_load(const char *const *paths, size_t count,
+		     const struct raw_profile_options *options, const char *name,
+		     struct stack_profile *profile);
+
+/*
+ * Writes the profile to `output_path` (base/output.h). Warns of what is missing. 0, or -errno, which has been logged.
  */
 int raw_profile_write(const char *const *paths, size_t count, const char *output_path,
 		      const struct raw_profile_options *options);

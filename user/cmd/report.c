@@ -139,7 +139,7 @@ static int check(struct arguments *arguments)
 
 static int print(const struct arguments *arguments)
 {
-	const struct raw_profile_options raw = {.is_quiet = true};
+	const struct raw_profile_options raw = {.lists_unnamed = false};
 	struct stack_profile *profile;
 	int err;
 

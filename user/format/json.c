@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/deflater.h"
+#include "base/number.h"
+#include "format/utf8.h"
 
 #define JSON_BUFFER_BYTES (64 * 1024)
 
@@ -171,39 +172,16 @@ static void put_escape(struct json *json, unsigned char c)
 		put_bytes(json, text, sizeof(text));
 }
 
-/*
- * How a sequence that starts with `lead` goes on: bytes in all, and the range of its second byte,
- * which is where overlong forms (E0, F0), surrogates (ED) and what is above U+10FFFF (F4) are
- * refused. Returns 0: no sequence starts so.
- */
-static size_t sequence_bytes(unsigned char lead, unsigned char *low, unsigned char *high)
+/* Writes one sequence, or U+FFFD for as much of it as is there. Returns the bytes consumed. */
+static size_t put_sequence(struct json *json, const char *in, size_t length)
 {
-	*low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-	*high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-	if (lead < 0xc2 || lead > 0xf4)
-		return 0;
-	return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-}
+	bool is_whole;
+	size_t have = utf8_sequence(in, length, &is_whole);
 
-/*
- * Writes one sequence, or U+FFFD for as much of it as is there. Returns the bytes consumed, at
- * least 1.
- */
-static size_t put_sequence(struct json *json, const unsigned char *in, size_t length)
-{
-	unsigned char low, high;
-	size_t want = sequence_bytes(in[0], &low, &high);
-	size_t have = 1;
-
-	while (have < want && have < length && in[have] >= low && in[have] <= high) {
-		have++;
-		low = 0x80;
-		high = 0xbf;
-	}
-	if (want && have == want)
-		put_bytes(json, (const char *)in, want);
+	if (is_whole)
+		put_bytes(json, in, have);
 	else
-		put_bytes(json, "\xef\xbf\xbd", 3);
+		put_bytes(json, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
 	return have;
 }
 
@@ -223,7 +201,7 @@ static void put_text(struct json *json, const char *text, size_t length)
 		if (in[at] < 0x80)
 			put_escape(json, in[at++]);
 		else
-			at += put_sequence(json, in + at, length - at);
+			at += put_sequence(json, text + at, length - at);
 	}
 	put_char(json, '"');
 }

@@ -118,14 +118,8 @@ static void read_losses(struct stack_source *source, const json_t *log)
 
 	json_object_foreach((json_t *)log, key, value)
 	{
-		if (!strncmp(key, "samples_lost", 12))
-			source->samples_lost += count_of(value);
-		else if (strstr(key, "_lost_"))
-			source->events_lost += count_of(value);
+		stack_source_add_fact(source, key, count_of(value));
 	}
-	source->samples_overwritten = count_of(json_object_get(log, "samples_overwritten"));
-	source->ticks = count_of(json_object_get(log, "timer_ticks"));
-	source->ticks_missed = count_of(json_object_get(log, "timer_ticks_missed"));
 }
 
 static void read_stack_ends(struct stack_source *source, const json_t *ends)

@@ -76,6 +76,22 @@ int stack_profile_add_source(struct stack_profile *profile, const struct stack_s
 	return err;
 }
 
+void stack_source_add_fact(struct stack_source *source, const char *name, uint64_t value)
+{
+	/* So that a sum of many does not overflow. */
+	value &= UINT64_MAX >> 16;
+	if (!strncmp(name, "samples_lost", 12))
+		source->samples_lost += value;
+	else if (strstr(name, "_lost_"))
+		source->events_lost += value;
+	else if (!strcmp(name, "samples_overwritten"))
+		source->samples_overwritten = value;
+	else if (!strcmp(name, "timer_ticks"))
+		source->ticks = value;
+	else if (!strcmp(name, "timer_ticks_missed"))
+		source->ticks_missed = value;
+}
+
 int stack_profile_add_process(struct stack_profile *profile, const struct stack_process *process)
 {
 	struct stack_process *added;

@@ -97,6 +97,8 @@ void stack_profile_close(struct stack_profile *profile);
 int stack_profile_add_text(struct stack_profile *profile, const char *text, size_t length,
 			   uint32_t *id);
 int stack_profile_add_source(struct stack_profile *profile, const struct stack_source *source);
+/* Adds a number that a recording says of itself to what the source says of its losses, if it is one of those. */
+void stack_source_add_fact(struct stack_source *source, const char *name, uint64_t value);
 /* `source` of it is set to the last one. */
 int stack_profile_add_process(struct stack_profile *profile, const struct stack_process *process);
 /* `process` of it is set to the last one; its counts are empty. */
