@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* profile_fixture.h - a small recording and the profile of it, for the tests of user/gecko; included after cmocka.h and its like. */
+/* profile_fixture.h - a small recording and the profile of it, for the tests of user/profile and user/format; included after cmocka.h and its like. */
 #ifndef GECKOBPF_TESTS_PROFILE_FIXTURE_H
 #define GECKOBPF_TESTS_PROFILE_FIXTURE_H
 
@@ -239,7 +239,7 @@ static int write_profile(const struct profile_input *input, struct profile_summa
 }
 
 /* The whole document, the caller's to free. `is_named`: with symbols. */
-static char *document(bool is_named, struct profile_summary *summary)
+static __attribute__((unused)) char *document(bool is_named, struct profile_summary *summary)
 {
 	struct profile_input input = {
 		.recording.facts = &facts, .recording.processes = processes, .kernel = kernel};
