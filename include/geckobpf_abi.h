@@ -25,7 +25,7 @@ enum gb_record_kind {
 	GB_RECORD_NONE = 0,
 	GB_RECORD_SAMPLE = 1, /* struct gb_sample, in a ring of `samples` */
 	GB_RECORD_TASK = 2, /* struct gb_task_event, in `control` or from the task iterator */
-	/* 3 and 4 are made in user space from perf events: user/capture/records.h */
+	/* 3 and 4 are made in user space from perf events: user/recording/map_records.h */
 	/* struct gb_sample whose user part is registers and stack memory, in a ring of `samples` */
 	GB_RECORD_RAW = 5,
 	/* struct gb_record alone, in `control`: a target has mapped code, look at the side-band */

@@ -11,6 +11,7 @@
 
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
+#include "geckobpf_abi.h"
 #include "recording/records.h"
 #include "target/object.h"
 #include "target/process.h"

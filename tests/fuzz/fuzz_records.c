@@ -12,6 +12,7 @@
 
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
+#include "recording/map_records.h"
 #include "recording/records.h"
 #include "target/object.h"
 #include "target/process.h"

@@ -27,6 +27,7 @@
 #define MANY 100000 /* images of a process id */
 #define MAX_MAPPINGS 65537 /* of one image */
 #define MAX_NUMBERS (1U << 22)
+#define MAX_FACTS 4096
 
 /* ---- a file, written by hand --------------------------------------------------------------------- */
 
@@ -378,14 +379,59 @@ static void test_images_out_of_order(void **state)
 	archive_close(&archive);
 }
 
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static void say_facts(uint64_t count, uint64_t value)
+{
+	say(START_NS);
+	say(0);
+	say(0);
+	say(0); /* pauses */
+	say(count);
+	while (count--) {
+		pack_string(&file.records, "samples");
+		say(value);
+		pack_string(&file.records, NULL);
+	}
+}
+
+/* Those of the last END that has some which make sense. */
+static void test_facts(void **state)
+{
+	struct archive archive;
+
+	say_facts(1, 1);
+	end_section(ARCHIVE_END);
+	say_facts(MAX_FACTS, 2);
+	end_section(ARCHIVE_END);
+	say_facts(0, 0);
+	end_section(ARCHIVE_END);
+	say_facts(MAX_FACTS + 1, 3);
+	end_section(ARCHIVE_END);
+	say_facts(1, 4);
+	file.records.count--; /* cut off */
+	end_section(ARCHIVE_END);
+	archive = read_file();
+	assert_int_equal(archive.bad_sections, 2);
+	assert_int_equal(archive.facts.log_count, MAX_FACTS);
+	assert_string_equal(archive.facts.log[MAX_FACTS - 1].name, "samples");
+	assert_int_equal(archive.facts.log[MAX_FACTS - 1].value, 2);
+	archive_close(&archive);
+}
+
 int main(void)
 {
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		FRESH(test_unknown_image),      FRESH(test_image_without_threads),
-		FRESH(test_thread_numbers),     FRESH(test_kernel_symbols),
-		FRESH(test_number_of_the_dead), FRESH(test_mappings),
-		FRESH(test_images_of_one_pid),  FRESH(test_images_out_of_order),
+		FRESH(test_unknown_image),
+		FRESH(test_image_without_threads),
+		FRESH(test_thread_numbers),
+		FRESH(test_kernel_symbols),
+		FRESH(test_number_of_the_dead),
+		FRESH(test_mappings),
+		FRESH(test_images_of_one_pid),
+		FRESH(test_images_out_of_order),
+		FRESH(test_facts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

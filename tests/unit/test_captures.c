@@ -15,10 +15,11 @@
 
 #include "alloc.h"
 #include "archive/archive.h"
+#include "archive/captures.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
-#include "cmd/captures.h"
 #include "geckobpf_abi.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -145,13 +146,41 @@ static void assert_boot(const struct captured_boot *boot, uint64_t samples, uint
 	assert_int_equal(boot->facts.lead_ns, lead_ns);
 }
 
+/* What was said of the last ones that were read. */
+static struct {
+	struct error error, warning; /* the last of each */
+	size_t warnings;
+} said;
+
+static void take_warning(void *context, const struct error *warning)
+{
+	said.warning = *warning;
+	said.warnings++;
+}
+
+static int read_captures(struct captures *out, const char *const *paths, size_t count)
+{
+	const struct warning_sink warnings = {take_warning, NULL};
+
+	memset(&said, 0, sizeof(said));
+	return captures_read(out, paths, count, NULL, &warnings, &said.error);
+}
+
+static void assert_error(int number, const char *object, const char *cause, const char *remedy)
+{
+	assert_int_equal(said.error.number, number);
+	assert_string_equal(said.error.object, object);
+	assert_string_equal(said.error.cause, cause);
+	assert_string_equal(said.error.remedy, remedy);
+}
+
 static void test_boots(void **state)
 {
 	const char *paths[] = {path_of("late"), path_of("silent"), path_of("early"),
 			       path_of("other")};
 	struct captures captures;
 
-	assert_int_equal(captures_read(&captures, paths, 4, NULL), 0);
+	assert_int_equal(read_captures(&captures, paths, 4), 0);
 	assert_int_equal(captures.count, 3);
 	assert_boot(&captures.items[0], 100, 0, 0);
 	assert_boot(&captures.items[1], 150, 1, 50 * MS);
@@ -174,7 +203,7 @@ static void test_one(void **state)
 	const char *paths[] = {path_of("early")};
 	struct captures captures;
 
-	assert_int_equal(captures_read(&captures, paths, 1, NULL), 0);
+	assert_int_equal(read_captures(&captures, paths, 1), 0);
 	assert_int_equal(captures.count, 1);
 	assert_boot(&captures.items[0], 100, 0, 0);
 	assert_string_equal(captures.whole->product, "early");
@@ -187,11 +216,42 @@ static void test_twice(void **state)
 	const char *paths[] = {path_of("early"), path_of("early")};
 	struct captures captures;
 
-	assert_int_equal(captures_read(&captures, paths, 2, NULL), 0);
+	assert_int_equal(read_captures(&captures, paths, 2), 0);
 	assert_int_equal(captures.count, 1);
 	assert_boot(&captures.items[0], 100, 0, 0);
 	assert_int_equal(captures.whole->part_count, 2);
 	captures_close(&captures);
+}
+
+/* One without its last bytes, as a file of its own. */
+static void cut_off(const char *name, const char *cut_name, size_t bytes)
+{
+	char *whole;
+	size_t size;
+	int fd = open(path_of(cut_name), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+
+	assert_int_equal(fd_read_file(path_of(name), &whole, &size), 0);
+	assert_true(bytes < size);
+	assert_int_equal(fd_write_all(fd, whole, size - bytes), 0);
+	close(fd);
+	free(whole);
+}
+
+static void test_warnings(void **state)
+{
+	const char *cut[] = {path_of("cut")}, *rates[] = {path_of("early"), path_of("silent")};
+	struct captures captures;
+
+	cut_off("early", "cut", 1);
+	assert_int_equal(read_captures(&captures, cut, 1), 0);
+	captures_close(&captures);
+	assert_int_equal(said.warnings, 2);
+	assert_string_equal(said.warning.object, path_of("cut"));
+	assert_non_null(strstr(said.warning.cause, "has no end: the recording was killed"));
+	assert_int_equal(read_captures(&captures, rates, 2), 0);
+	captures_close(&captures);
+	assert_int_equal(said.warnings, 1);
+	assert_non_null(strstr(said.warning.cause, "was recorded at another rate than others"));
 }
 
 /* One that cannot be read spoils all: a profile that lacks it would not say so. */
@@ -204,8 +264,12 @@ static void test_errors(void **state)
 
 	assert_int_equal(fd_write_all(fd, "garbage", 7), 0);
 	close(fd);
-	assert_int_equal(captures_read(&captures, missing, 2, NULL), -ENOENT);
-	assert_int_equal(captures_read(&captures, garbage, 2, NULL), -EBADMSG);
+	assert_int_equal(read_captures(&captures, missing, 2), -ENOENT);
+	assert_error(-ENOENT, path_of("missing"), "cannot read it: No such file or directory", "");
+	assert_int_equal(read_captures(&captures, garbage, 2), -EBADMSG);
+	assert_error(-EBADMSG, path_of("garbage"),
+		     "not a raw capture (.gbpf), or damaged at its beginning", "");
+	assert_int_equal(said.warnings, 0);
 }
 
 static void test_no_memory(void **state)
@@ -219,7 +283,7 @@ static void test_no_memory(void **state)
 		int err;
 
 		alloc_fail_at(n);
-		err = captures_read(&captures, paths, 3, NULL);
+		err = read_captures(&captures, paths, 3);
 		has_failed = alloc_fail_stop();
 		/* Entries that could not be put for lack of memory are counted. */
 		assert_true(!err || (has_failed && err == -ENOMEM));
@@ -233,9 +297,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_boots),     cmocka_unit_test(test_one),
-		cmocka_unit_test(test_twice),     cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_boots),    cmocka_unit_test(test_one),
+		cmocka_unit_test(test_twice),    cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_warnings), cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

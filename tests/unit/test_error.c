@@ -70,6 +70,25 @@ static void long_texts_are_cut(void **state)
 	assert_int_equal(strlen(error.remedy), sizeof(error.remedy) - 1);
 }
 
+static void keep_warning(void *context, const struct error *warning)
+{
+	*(struct error *)context = *warning;
+}
+
+static void warnings_are_told(void **state)
+{
+	struct error last = {.number = -1};
+	const struct warning_sink sink = {keep_warning, &last};
+
+	warning_say(&sink, "a.gbpf", "%d bytes are missing", 3);
+	assert_int_equal(last.number, 0);
+	assert_string_equal(last.object, "a.gbpf");
+	assert_string_equal(last.cause, "3 bytes are missing");
+	assert_string_equal(last.remedy, "");
+	warning_say(NULL, "a.gbpf", "%d bytes are missing", 4);
+	assert_string_equal(last.cause, "3 bytes are missing");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -78,6 +97,7 @@ int main(void)
 		cmocka_unit_test(nobody_has_to_listen),
 		cmocka_unit_test(texts_are_one_line),
 		cmocka_unit_test(long_texts_are_cut),
+		cmocka_unit_test(warnings_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

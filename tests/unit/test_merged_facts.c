@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "cmd/merged_facts.h"
+#include "recording/merged_facts.h"
 
 #define BOOT "b1f0"
 

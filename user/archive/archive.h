@@ -8,7 +8,7 @@
  *   FILE       mapped files, each: serial | kind | device | inode | build id | path
  *   PROCESS    program images, each: its key | what is known of it | threads | mappings; what a later one says is added
  *   BLOCKS     runs of entries (buffer/entry.h), each: key | number of the first | bytes | entries: size | bytes, oldest first
- *   END        until when | whether it is the last | pauses | the facts of the profilingLog; the last one counts, and the last that has facts
+ *   END        until when | whether it is the last | pauses | the facts of the profilingLog, at most 4096; the last one counts, and the last that has facts
  *
  *   key        tgid | start time of the process | exec id: names an image for ever
  *

@@ -6,6 +6,7 @@
  * sections refer to comes before them in the file; if it was damaged, they are left out, too.
  */
 #include "archive/archive.h"
+#include "archive/archive_facts.h"
 #include "archive/archive_reader.h"
 
 #include <errno.h>
@@ -26,43 +27,11 @@
 #include "target/object.h"
 #include "target/process.h"
 
-#define MAX_INTERVAL_NS (10 * NS_PER_SEC) /* longer ones are refused by readers of profiles */
 #define MAX_KERNEL_BYTES                                                                           \
 	(256ULL << 20) /* ten times those of a usual kernel; they are kept in memory */
 /* A thread takes six bytes of a file or more, hundreds of bytes in memory. */
 #define MAX_THREADS(file_bytes) ((1U << 18) + (file_bytes) / 2)
 #define MEMORY_LIMIT (1ULL << 50) /* what is in the file is to be kept whole */
-
-/* ---- facts --------------------------------------------------------------------------- */
-
-/* A text that lives as long as the archive; NULL: none. */
-static const char *keep_text(struct archive *archive, struct unpacker *in)
-{
-	struct archive_texts *texts = archive->texts;
-	char *text = unpack_string(in);
-
-	if (!text)
-		return NULL;
-	if (ARRAY_ROOM(texts)) {
-		in->error = -ENOMEM;
-		free(text);
-		return NULL;
-	}
-	texts->items[texts->count++] = text;
-	return text;
-}
-
-/* An array of `count` zeroed items in place of *array. */
-static int renew(void **array, uint64_t count, size_t item_bytes)
-{
-	void *items = calloc((size_t)count + 1, item_bytes);
-
-	if (!items)
-		return -ENOMEM;
-	free(*array);
-	*array = items;
-	return 0;
-}
 
 uint64_t archive_unpack_count(struct unpacker *in)
 {
@@ -75,94 +44,7 @@ uint64_t archive_unpack_count(struct unpacker *in)
 	return count;
 }
 
-static void read_list(struct archive *archive, struct unpacker *in, const char ***list)
-{
-	uint64_t count = archive_unpack_count(in), i;
-
-	if (!in->error)
-		in->error = renew((void **)list, count, sizeof(**list));
-	for (i = 0; i < count && !in->error; i++) {
-		(*list)[i] = keep_text(archive, in);
-		/* It would end the list. */
-		if (!(*list)[i] && !in->error)
-			in->error = -EBADMSG;
-	}
-}
-
-static void read_head(struct archive *archive, struct unpacker *in)
-{
-	struct recording_facts *facts = &archive->facts;
-
-	facts->product = keep_text(archive, in);
-	facts->version = keep_text(archive, in);
-	facts->oscpu = keep_text(archive, in);
-	facts->cpu_name = keep_text(archive, in);
-	facts->physical_cpus = (uint32_t)unpack_number(in, UINT32_MAX);
-	facts->logical_cpus = (uint32_t)unpack_number(in, UINT32_MAX);
-	facts->start_real_ns = unpack_number(in, INT64_MAX);
-	facts->start_ns = facts->end_ns = unpack_number(in, INT64_MAX);
-	facts->is_cut = unpack_number(in, 1) != 0;
-	facts->interval_ns = unpack_number(in, MAX_INTERVAL_NS);
-	facts->buffer_bytes = unpack_number(in, UINT64_MAX);
-	facts->duration_s = (double)unpack_number(in, UINT64_MAX) / 1e6;
-	facts->include_args = (size_t)unpack_number(in, SIZE_MAX);
-	read_list(archive, in, &archive->texts->threads);
-	read_list(archive, in, &archive->texts->features);
-	facts->threads = archive->texts->threads;
-	facts->features = archive->texts->features;
-	/* Older ones end here. */
-	if (!in->error && in->at < in->end) {
-		facts->boot_id = keep_text(archive, in);
-		facts->began_ns = unpack_number(in, INT64_MAX);
-	}
-	if (!in->error && !facts->interval_ns)
-		in->error = -EBADMSG;
-	archive->texts->has_head = !in->error;
-}
-
-static void read_pauses(struct archive *archive, struct unpacker *in)
-{
-	struct archive_texts *texts = archive->texts;
-	uint64_t count = archive_unpack_count(in), i;
-
-	if (!in->error)
-		in->error = renew((void **)&texts->pauses, count, sizeof(*texts->pauses));
-	for (i = 0; i < count && !in->error; i++) {
-		texts->pauses[i].start_ns = unpack_number(in, INT64_MAX);
-		texts->pauses[i].end_ns = unpack_number(in, INT64_MAX);
-	}
-	archive->facts.pauses = texts->pauses;
-	archive->facts.pause_count = in->error ? 0 : (size_t)count;
-}
-
-static void read_log(struct archive *archive, struct unpacker *in)
-{
-	struct archive_texts *texts = archive->texts;
-	uint64_t count = archive_unpack_count(in), i;
-
-	if (!count)
-		return; /* those that were told before hold on */
-	if (!in->error)
-		in->error = renew((void **)&texts->log, count, sizeof(*texts->log));
-	for (i = 0; i < count && !in->error; i++) {
-		texts->log[i].name = keep_text(archive, in);
-		texts->log[i].value = unpack_number(in, UINT64_MAX);
-		texts->log[i].text = keep_text(archive, in);
-		if (!texts->log[i].name && !in->error)
-			in->error = -EBADMSG;
-	}
-	archive->facts.log = texts->log;
-	archive->facts.log_count = in->error ? 0 : (size_t)count;
-}
-
-static void read_end(struct archive *archive, struct unpacker *in)
-{
-	archive->facts.end_ns = unpack_number(in, INT64_MAX);
-	archive->facts.until_ns = unpack_number(in, INT64_MAX);
-	archive->has_end = unpack_number(in, 1) != 0;
-	read_pauses(archive, in);
-	read_log(archive, in);
-}
+/* ---- the kernel ------------------------------------------------------------------------- */
 
 static void read_kernel(struct archive *archive, struct unpacker *in)
 {
@@ -239,12 +121,12 @@ static void read_files(struct archive *archive, struct unpacker *in)
 /* ---- the file ---------------------------------------------------------------------------- */
 
 static void (*const readers[])(struct archive *archive, struct unpacker *in) = {
-	[ARCHIVE_HEAD] = read_head,
+	[ARCHIVE_HEAD] = archive_unpack_head,
 	[ARCHIVE_KERNEL] = read_kernel,
 	[ARCHIVE_FILE] = read_files,
 	[ARCHIVE_PROCESS] = archive_read_processes,
 	[ARCHIVE_BLOCKS] = archive_read_blocks,
-	[ARCHIVE_END] = read_end,
+	[ARCHIVE_END] = archive_unpack_end,
 };
 
 /* They need nothing that others say. */
@@ -363,7 +245,7 @@ static void close_texts(struct archive_texts *texts)
 	free(texts->threads);
 	free(texts->features);
 	free(texts->pauses);
-	free(texts->log);
+	fact_list_clear(&texts->log);
 	free(texts->files.items);
 	for (i = 0; i < texts->images.count; i++)
 		free(texts->images.items[i].items);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* archive_reader.h - what archive_read.c, archive_images.c and archive_numbers.c share; nobody else includes it. */
+/* archive_reader.h - what archive_read.c, archive_facts.c, archive_images.c and archive_numbers.c share; nobody else includes it. */
 #ifndef GECKOBPF_ARCHIVE_ARCHIVE_READER_H
 #define GECKOBPF_ARCHIVE_ARCHIVE_READER_H
 
@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 #include "base/pack.h"
+#include "recording/fact_list.h"
 
 #define MAX_ITEMS (1U << 24) /* of a list in one section; and serials of files */
 
 struct archive;
 struct object;
-struct recording_fact;
 struct thread;
 struct time_range;
 
@@ -40,7 +40,7 @@ struct archive_texts {
 	size_t count, capacity;
 	const char **threads, **features;
 	struct time_range *pauses;
-	struct recording_fact *log;
+	struct fact_list log;
 	struct {
 		struct object **items;
 		size_t count, capacity;

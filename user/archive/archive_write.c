@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* archive_write.c - see archive.h. archive_read.c reads field by field what is written here. */
+/* archive_write.c - see archive.h. archive_read.c and archive_images.c read field by field what is written here. */
 #include "archive/archive.h"
+#include "archive/archive_facts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,69 +55,26 @@ static int begin_record(struct archive_writer *writer, enum archive_kind kind)
 	return err;
 }
 
-/* ---- facts ------------------------------------------------------------------------- */
-
-static void pack_list(struct packer *packer, const char *const *texts)
-{
-	size_t count = 0, i;
-
-	while (texts && texts[count])
-		count++;
-	pack_number(packer, count);
-	for (i = 0; i < count; i++)
-		pack_string(packer, texts[i]);
-}
+/* ---- facts and the kernel -------------------------------------------------------------- */
 
 int archive_write_head(struct archive_writer *writer, const struct recording_facts *facts)
 {
-	struct packer *packer = &writer->records;
 	int err = begin_record(writer, ARCHIVE_HEAD);
 
 	if (err)
 		return err;
-	pack_string(packer, facts->product);
-	pack_string(packer, facts->version);
-	pack_string(packer, facts->oscpu);
-	pack_string(packer, facts->cpu_name);
-	pack_number(packer, facts->physical_cpus);
-	pack_number(packer, facts->logical_cpus);
-	pack_number(packer, facts->start_real_ns);
-	pack_number(packer, facts->start_ns);
-	pack_number(packer, facts->is_cut);
-	pack_number(packer, facts->interval_ns);
-	pack_number(packer, facts->buffer_bytes);
-	pack_number(packer, (uint64_t)(facts->duration_s * 1e6));
-	pack_number(packer, facts->include_args);
-	pack_list(packer, facts->threads);
-	pack_list(packer, facts->features);
-	pack_string(packer, facts->boot_id);
-	pack_number(packer, facts->began_ns);
+	archive_pack_head(&writer->records, facts);
 	return archive_flush(writer);
 }
 
 int archive_write_end(struct archive_writer *writer, const struct recording_facts *facts,
 		      bool is_last)
 {
-	struct packer *packer = &writer->records;
 	int err = begin_record(writer, ARCHIVE_END);
-	size_t i;
 
 	if (err)
 		return err;
-	pack_number(packer, facts->end_ns);
-	pack_number(packer, facts->until_ns);
-	pack_number(packer, is_last);
-	pack_number(packer, facts->pause_count);
-	for (i = 0; i < facts->pause_count; i++) {
-		pack_number(packer, facts->pauses[i].start_ns);
-		pack_number(packer, facts->pauses[i].end_ns);
-	}
-	pack_number(packer, facts->log_count);
-	for (i = 0; i < facts->log_count; i++) {
-		pack_string(packer, facts->log[i].name);
-		pack_number(packer, facts->log[i].value);
-		pack_string(packer, facts->log[i].text);
-	}
+	archive_pack_end(&writer->records, facts, is_last);
 	return archive_flush(writer);
 }
 

@@ -12,21 +12,39 @@ static void clean(char *text)
 			*text = '?';
 }
 
+static void set(struct error *error, int number, const char *object, const char *cause,
+		va_list args)
+{
+	error->number = number;
+	snprintf(error->object, sizeof(error->object), "%s", object ? object : "");
+	vsnprintf(error->cause, sizeof(error->cause), cause, args);
+	error->remedy[0] = '\0';
+	clean(error->object);
+	clean(error->cause);
+}
+
 int error_set(struct error *error, int number, const char *object, const char *cause, ...)
 {
 	va_list args;
 
-	if (!error)
-		return number;
-	error->number = number;
-	snprintf(error->object, sizeof(error->object), "%s", object ? object : "");
 	va_start(args, cause);
-	vsnprintf(error->cause, sizeof(error->cause), cause, args);
+	if (error)
+		set(error, number, object, cause, args);
 	va_end(args);
-	error->remedy[0] = '\0';
-	clean(error->object);
-	clean(error->cause);
 	return number;
+}
+
+void warning_say(const struct warning_sink *sink, const char *object, const char *cause, ...)
+{
+	struct error warning;
+	va_list args;
+
+	if (!sink)
+		return;
+	va_start(args, cause);
+	set(&warning, 0, object, cause, args);
+	va_end(args);
+	sink->take(sink->context, &warning);
 }
 
 void error_advise(struct error *error, const char *remedy, ...)

@@ -6,7 +6,7 @@
  *    object    cause                                   remedy
  *
  * Nothing below the commands prints. A function that can say more than its -errno takes a struct error, which the caller zeroes
- * and which may be NULL everywhere; a warning is one, too. The commands print it with log_problem() (base/log.h).
+ * and which may be NULL everywhere; a warning is one, too. The commands print them with log_problem() (base/log.h).
  */
 #ifndef GECKOBPF_BASE_ERROR_H
 #define GECKOBPF_BASE_ERROR_H
@@ -29,5 +29,15 @@ int error_set(struct error *error, int number, const char *object, const char *c
 /* What the user can do about the error that was set. */
 void error_advise(struct error *error, const char *remedy, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Who is told of what is wrong but ends nothing. The warning lives until `take` returns; its number is 0. */
+struct warning_sink {
+	void (*take)(void *context, const struct error *warning);
+	void *context;
+};
+
+/* `sink` may be NULL. */
+void warning_say(const struct warning_sink *sink, const char *object, const char *cause, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

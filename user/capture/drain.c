@@ -53,15 +53,11 @@ static void apply(struct drain *drain, const void *record, size_t size)
 	records_apply(drain->records, record, size);
 }
 
-static void on_event(void *context, const void *record, size_t size)
+/* To be applied in the order of time, when it is complete. */
+static void keep(struct drain *drain, const void *record, size_t size)
 {
-	const struct gb_record *header = record;
-	struct drain *drain = context;
-	struct gb_record *copy;
+	struct gb_record *copy = ARRAY_ROOM(&drain->pending) ? NULL : malloc(size);
 
-	if (header->kind == GB_RECORD_WAKE)
-		return;
-	copy = ARRAY_ROOM(&drain->pending) ? NULL : malloc(size);
 	if (!copy) {
 		drain->lost_to_memory++;
 		return;
@@ -71,36 +67,47 @@ static void on_event(void *context, const void *record, size_t size)
 		.time_ns = copy->time_ns, .order = drain->arrived++, .record = copy};
 }
 
-static int on_control(void *context, void *record, size_t size)
-{
-	on_event(context, record, size);
-	return 0;
-}
-
 static void apply_pending(struct drain *drain, uint64_t before_ns);
 static void publish_news(struct drain *drain);
+static void on_record(void *context, const void *record, size_t size);
 
 /*
- * A raw sample is unwound with what its process had mapped at that time, so events up to then come first. They are in their
- * rings: they happened before the sample, on the way to it.
+ * All that is to be applied in order and happened before `time_ns`, at which something happened that is being read, is. It is in its
+ * ring: it was on the way before that was.
  */
 static void catch_up(struct drain *drain, uint64_t time_ns)
 {
 	(void)ring_buffer__consume(drain->control);
-	sideband_read(drain->sideband, on_event, drain);
+	sideband_read(drain->sideband, on_record, drain);
 	if (!drain->pending.count)
 		return;
 	apply_pending(drain, time_ns);
 	publish_news(drain);
 }
 
-static int on_sample(void *context, void *record, size_t size)
+static void on_record(void *context, const void *record, size_t size)
 {
 	const struct gb_record *header = record;
+	struct drain *drain = context;
 
-	if (size >= sizeof(*header) && header->kind == GB_RECORD_RAW)
-		catch_up(context, header->time_ns);
-	apply(context, record, size);
+	if (size >= sizeof(*header) && header->kind == GB_RECORD_WAKE)
+		return;
+	switch (records_order(drain->records, record, size)) {
+	case RECORD_IN_ORDER:
+		keep(drain, record, size);
+		return;
+	case RECORD_AFTER_EARLIER:
+		catch_up(drain, header->time_ns);
+		break;
+	case RECORD_AT_ONCE:
+		break;
+	}
+	apply(drain, record, size);
+}
+
+static int on_ring_record(void *context, void *record, size_t size)
+{
+	on_record(context, record, size);
 	return 0;
 }
 
@@ -116,15 +123,15 @@ static int open_rings(struct drain *drain)
 	size_t i;
 	int err;
 
-	drain->control =
-		ring_buffer__new(kernel_side_control_fd(drain->kernel), on_control, drain, NULL);
-	drain->samples =
-		ring_buffer__new(kernel_side_ring_fd(drain->kernel, 0), on_sample, drain, NULL);
+	drain->control = ring_buffer__new(kernel_side_control_fd(drain->kernel), on_ring_record,
+					  drain, NULL);
+	drain->samples = ring_buffer__new(kernel_side_ring_fd(drain->kernel, 0), on_ring_record,
+					  drain, NULL);
 	if (!drain->control || !drain->samples)
 		return -errno;
 	for (i = 1; i < kernel_side_ring_count(drain->kernel); i++) {
 		err = ring_buffer__add(drain->samples, kernel_side_ring_fd(drain->kernel, i),
-				       on_sample, drain);
+				       on_ring_record, drain);
 		if (err)
 			return err;
 	}
@@ -216,7 +223,7 @@ static int run(struct drain *drain, uint64_t before_ns)
 	int taken;
 
 	taken = ring_buffer__consume(drain->control);
-	sideband_read(drain->sideband, on_event, drain);
+	sideband_read(drain->sideband, on_record, drain);
 	apply_pending(drain, before_ns);
 	publish_news(drain);
 	if (taken >= 0)

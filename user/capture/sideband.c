@@ -12,7 +12,7 @@
 #include "capture/sideband.h"
 
 #include "capture/cpus.h"
-#include "recording/records.h"
+#include "recording/map_records.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

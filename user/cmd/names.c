@@ -2,12 +2,12 @@
 /* names.c - see names.h. */
 #include "cmd/names.h"
 
+#include "archive/captures.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "cmd/captures.h"
 #include "cmd/raw_profile.h"
-#include "session/facts.h"
 #include "profile/profile.h"
+#include "session/machine_facts.h"
 #include "elf/debuginfod.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
@@ -113,7 +113,7 @@ int names_open(struct names *names, const struct captures *captures,
 	size_t i;
 	int err = 0;
 
-	facts_read(&machine);
+	machine_facts_read(&machine);
 	names->count = captures->count;
 	names->kernels = calloc(names->count, sizeof(struct kernel_symbols *));
 	if (!names->kernels)

@@ -3,9 +3,10 @@
 #include "cmd/raw_profile.h"
 
 #include "base/fd.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "buffer/profile_memory.h"
-#include "cmd/captures.h"
+#include "archive/captures.h"
 #include "cmd/names.h"
 #include "base/output.h"
 #include "format/gecko.h"
@@ -165,18 +166,27 @@ static void log_failure(const struct job *job, int err)
 			  strerror(-err));
 }
 
+static void print_warning(void *context, const struct error *warning)
+{
+	log_problem(LOG_WARN, warning);
+}
+
 static int read_captures(struct job *job, const char *const *paths, size_t count)
 {
 	struct progress_view view = {.style = job->options->progress};
 	struct captures captures;
 	struct progress whole;
+	const struct warning_sink warnings = {print_warning, NULL};
+	struct error error = {0};
 	int err;
 
 	progress_begin(&whole, &view, count == 1 ? "reading the capture" : "reading the captures",
 		       CAPTURES_UNITS(count) + count);
-	err = captures_read(&captures, paths, count, &whole);
-	if (err)
+	err = captures_read(&captures, paths, count, &whole, &warnings, &error);
+	if (err) {
+		log_problem(LOG_ERROR, &error);
 		return err;
+	}
 	err = read_names(job, &captures, &whole);
 	if (!err)
 		progress_end(&whole);

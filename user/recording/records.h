@@ -5,44 +5,25 @@
  *   drain ──> records ──> target (who, where)
  *                  └────> buffer (samples)
  *
- * Task and map records are to be applied in the order of their times; samples may be applied at any moment, since they
- * name their thread completely. Knows nothing of libbpf: a stream of records from a file does as well.
+ * When a record may be applied is said by records_order(). Knows nothing of libbpf: a stream of records from a file does as well, one
+ * after the other as they were applied. Each kind of record is a row in record_table.c.
  */
 #ifndef GECKOBPF_RECORDING_RECORDS_H
 #define GECKOBPF_RECORDING_RECORDS_H
 
-#include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "recording/expire.h"
-#include "geckobpf_abi.h"
-#include "elf/build_id.h"
+#include "recording/record_kind.h"
 
+struct gb_sample;
 struct profile_memory;
 struct objects;
 struct process;
 struct processes;
 struct records;
-
-/* Kinds that continue enum gb_record_kind. */
-enum map_record_kind {
-	RECORD_MAP = 3, /* struct map_record: executable code was mapped */
-	/* struct map_record: exec discarded all mappings; those that follow are the new image's */
-	RECORD_IMAGE = 4,
-};
-
-struct map_record {
-	struct gb_record hdr; /* size: up to and including the NUL of path */
-	uint32_t tgid;
-	struct build_id build_id;
-	uint8_t pad[7];
-	uint64_t start, end; /* addresses */
-	uint64_t offset; /* of start in the file */
-	uint64_t device, inode; /* 0, 0 if the record has a build id instead */
-	char path[];
-};
 
 struct records_config {
 	struct processes *processes; /* all three borrowed */
@@ -50,6 +31,7 @@ struct records_config {
 	struct profile_memory *memory;
 	uint64_t period_ns; /* of the samples */
 	bool all; /* every process is wanted, not only those known or expected */
+	const struct record_kind *const *kinds; /* ends with NULL; NULL: all there are */
 	bool use_proc; /* ask /proc for what records do not tell; false when replaying a file */
 };
 
@@ -79,6 +61,9 @@ void records_listen(struct records *records, const struct records_listener *list
 
 /* A process that the user asked for: it is marked is_root, and its maps are kept although no record named it yet. */
 int records_expect(struct records *records, uint32_t tgid);
+
+/* When a record of `size` bytes may be applied; one that makes no sense is at once. */
+enum record_order records_order(const struct records *records, const void *record, size_t size);
 
 /* Takes a record of `size` bytes. Never fails: what cannot be used is counted. */
 void records_apply(struct records *records, const void *record, size_t size);

@@ -42,7 +42,7 @@ static uint64_t before(uint64_t now_ns, uint64_t age_ns)
 	return now_ns > age_ns ? now_ns - age_ns : 0;
 }
 
-/* What no profile shows any more: numbers.c begins them after it. */
+/* What no profile shows any more: counters.c begins them after it. */
 static uint64_t hide(struct session *session, uint64_t now_ns)
 {
 	const uint64_t age_ns = (uint64_t)(session->config->forget_s * NS_PER_SEC);

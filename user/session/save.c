@@ -5,14 +5,14 @@
 #include "archive/archive.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "session/description.h"
+#include "session/gathered_facts.h"
 #include "base/output.h"
 #include "format/gecko.h"
 #include "format/spool.h"
 #include "profile/profile.h"
-#include "session/numbers.h"
-#include "session/rescue.h"
+#include "session/elsewhere.h"
 #include "session/session_state.h"
+#include "session/summary.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
 #include "target/command.h"
@@ -82,7 +82,7 @@ int save_check(struct session *session)
 
 /* Everything that gecko_write() needs for as long as it may be called again. */
 struct writing {
-	struct description description;
+	struct gathered_facts gathered;
 	struct progress_view view;
 	struct progress whole;
 	struct symbolizer *symbolizer;
@@ -131,19 +131,19 @@ static void close_symbols(struct writing *writing)
 /* Everything that can be said before the profile is written. */
 static int prepare(struct session *session, struct writing *writing, bool raw, uint64_t until_ns)
 {
-	int err, kernel_error;
+	int err, kernel_error, log_err;
 
 	/* Who writes a capture has no say on the terminal: the recording has. */
 	writing->view.style = until_ns ? PROGRESS_NONE : session->config->progress;
 	stages_enter(&session->stages, "symbols");
-	description_collect(session, &writing->description);
-	writing->description.facts.until_ns = until_ns;
+	gathered_facts_collect(session, &writing->gathered);
+	writing->gathered.facts.until_ns = until_ns;
 	progress_begin(&writing->whole, &writing->view, "reading kernel symbols",
-		       KERNEL_SYMBOLS_WORK + writing->description.numbers.used_bytes + 1);
+		       KERNEL_SYMBOLS_WORK + writing->gathered.counters.used_bytes + 1);
 	err = open_symbols(session, writing, raw, &kernel_error);
 	progress_add(&writing->whole, KERNEL_SYMBOLS_WORK);
-	description_log(session, kernel_error, &writing->description);
-	return err;
+	log_err = gathered_facts_log(session, kernel_error, &writing->gathered);
+	return err ? err : log_err;
 }
 
 /* Nothing is looked up for a raw capture. */
@@ -197,7 +197,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 	};
 	struct progress part;
 	const struct profile_input input = {
-		.recording.facts = &writing->description.facts,
+		.recording.facts = &writing->gathered.facts,
 		.recording.processes = session->processes,
 		.recording.objects = session->objects,
 		.symbolizer = writing->symbolizer,
@@ -213,8 +213,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 	if (err)
 		return err;
 	summary->top_count = session->config->top;
-	progress_split(&part, &writing->whole, writing->description.numbers.used_bytes + 1, NULL,
-		       1);
+	progress_split(&part, &writing->whole, writing->gathered.counters.used_bytes + 1, NULL, 1);
 	err = is_raw(path) ? write_raw(&input, output) : gecko_write(&input, output, summary);
 	if (!err)
 		err = output_commit(output);
@@ -236,10 +235,11 @@ static int write_and_report(struct session *session, struct writing *writing, co
 
 	err = write_to(session, writing, path, &summary, &bytes, failed);
 	if (!err && is_raw(path)) {
-		numbers_print_raw(session, &writing->description.numbers, path, bytes);
+		summary_print_raw(&writing->gathered.counters, path, bytes,
+				  recording_damaged(session->processes));
 	} else if (!err) {
-		numbers_print(session, &writing->description.numbers, path, bytes, &summary);
-		numbers_print_top(path, &summary);
+		summary_print(&writing->gathered.counters, path, bytes, &summary);
+		summary_print_top(path, &summary);
 	} else if (err == -EINTR) {
 		log_error("%s: interrupted while writing; nothing was saved", path);
 	} else if (err == -EPIPE) {
@@ -268,7 +268,7 @@ static int write_raw_capture(void *context, const char *path)
 	uint64_t bytes;
 
 	progress_begin(&writing->whole, &writing->view, "saving a raw capture",
-		       writing->description.numbers.used_bytes + 1);
+		       writing->gathered.counters.used_bytes + 1);
 	return write_to(attempt->session, writing, path, &none, &bytes, failed);
 }
 
@@ -291,14 +291,14 @@ static void save_elsewhere(struct session *session, struct writing *writing, con
 {
 	struct raw_attempt attempt = {session, writing};
 	char name[128], raw[PATH_BYTES];
-	const struct rescue rescue = {
+	const struct elsewhere elsewhere = {
 		.path = path, .failed = failed, .suffix = ".gbpf", .stdout_name = name};
 	int err;
 
 	default_path(session, name, sizeof(name));
 	name[output_suffix(name) - name] = '\0';
 	close_symbols(writing);
-	err = rescue_write(&rescue, write_raw_capture, &attempt, raw, sizeof(raw));
+	err = elsewhere_write(&elsewhere, write_raw_capture, &attempt, raw, sizeof(raw));
 	if (!err)
 		tell_where(raw, path);
 	else if (err == -EINTR)
@@ -321,9 +321,9 @@ static int save(struct session *session, const char *path, uint64_t until_ns)
 	else
 		err = write_and_report(session, &writing, path, failed);
 	if (err && err != -EINTR)
-		save_elsewhere(session, &writing, path,
-			       rescue_is_disk_trouble(err) ? failed : NULL);
+		save_elsewhere(session, &writing, path, elsewhere_helps(err) ? failed : NULL);
 	close_symbols(&writing);
+	gathered_facts_clear(&writing.gathered);
 	return err;
 }
 

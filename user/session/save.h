@@ -10,7 +10,7 @@ int save_check(struct session *session);
 
 /*
  * Writes the profile. The first error ends that and leaves no file; it is logged, and what was recorded is saved as a raw
- * capture elsewhere (rescue.h), unless the user interrupted it (-EINTR). 0; -errno, whatever could be saved.
+ * capture elsewhere (elsewhere.h), unless the user interrupted it (-EINTR). 0; -errno, whatever could be saved.
  */
 int save_profile(struct session *session);
 

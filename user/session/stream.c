@@ -10,10 +10,10 @@
 #include "archive/archive.h"
 #include "base/log.h"
 #include "buffer/profile_memory.h"
-#include "session/description.h"
+#include "session/gathered_facts.h"
 #include "base/output.h"
-#include "session/numbers.h"
 #include "session/session_state.h"
+#include "session/summary.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -34,7 +34,7 @@ struct stream {
 	struct output *output;
 	struct section_writer *sections;
 	struct archive_writer writer;
-	struct description description;
+	struct gathered_facts gathered;
 	bool has_begun;
 	int error;
 	uint64_t next_ns, next_log_ns;
@@ -117,6 +117,7 @@ void stream_close(struct stream *stream)
 	archive_writer_clear(&stream->writer);
 	section_writer_close(stream->sections);
 	output_close(stream->output);
+	gathered_facts_clear(&stream->gathered);
 	free(stream);
 }
 
@@ -158,20 +159,20 @@ static int keep_older(const char *path)
 
 int stream_begin(struct stream *stream)
 {
-	struct description *description;
+	struct gathered_facts *gathered;
 	int err;
 
 	if (!stream)
 		return 0;
-	description = &stream->description;
-	description_collect(stream->session, description);
+	gathered = &stream->gathered;
+	gathered_facts_collect(stream->session, gathered);
 	/* All of it will be in the file, whatever the buffer has forgotten by then. */
-	description->facts.start_ns = stream->session->start_ns;
-	description->facts.start_real_ns = stream->session->start_real_ns;
-	description->facts.is_cut = false;
+	gathered->facts.start_ns = stream->session->start_ns;
+	gathered->facts.start_real_ns = stream->session->start_real_ns;
+	gathered->facts.is_cut = false;
 	stream->has_begun = true;
 	stream->next_ns = stream->session->start_ns + STREAM_NS;
-	err = archive_write_head(&stream->writer, &description->facts);
+	err = archive_write_head(&stream->writer, &gathered->facts);
 	if (!err)
 		err = keep_older(stream->path);
 	if (!err)
@@ -221,33 +222,30 @@ static int write_processes(struct stream *stream)
 	return err;
 }
 
-static void collect_log(struct stream *stream)
+static int collect_log(struct stream *stream)
 {
-	struct description *description = &stream->description;
-	struct numbers *numbers = &description->numbers;
+	struct counters *counters = &stream->gathered.counters;
 
-	numbers_collect(stream->session, numbers);
-	numbers_set(numbers, "samples_overwritten", stream->writer.missed);
-	if (stream->writer.damaged)
-		numbers_add(numbers,
-			    &(struct recording_fact){.name = "capture_samples_lost_damaged",
-						     .value = stream->writer.damaged});
-	numbers_add(numbers, &(struct recording_fact){.name = "stream_bytes",
-						      .value = output_bytes_in(stream->output)});
-	numbers_add(numbers,
-		    &(struct recording_fact){.name = "stream_cpu_ns", .value = stream->cpu_ns});
-	description_log(stream->session, 0, description);
+	counters_collect(stream->session, counters);
+	counters->overwritten = stream->writer.missed;
+	counters->stream.bytes = output_bytes_in(stream->output);
+	counters->stream.cpu_ns = stream->cpu_ns;
+	counters->stream.damaged = stream->writer.damaged;
+	return gathered_facts_log(stream->session, 0, &stream->gathered);
 }
 
 static int write_end(struct stream *stream, uint64_t now_ns, bool is_last)
 {
-	struct recording_facts *facts = &stream->description.facts;
+	struct recording_facts *facts = &stream->gathered.facts;
+	int err = 0;
 
 	facts->log_count = 0;
 	if (is_last || now_ns >= stream->next_log_ns) {
-		collect_log(stream);
+		err = collect_log(stream);
 		stream->next_log_ns = now_ns + LOG_NS;
 	}
+	if (err)
+		return err;
 	facts->end_ns = now_ns;
 	facts->pauses = stream->session->pauses.items;
 	facts->pause_count = stream->session->pauses.count;
@@ -296,12 +294,9 @@ int stream_finish(struct stream *stream)
 	if (!stream->error)
 		write_all(stream, stream->session->end_ns, true);
 	if (!stream->error)
-		numbers_print_stream(
-			stream->session, &stream->description.numbers, stream->path,
-			&(struct stream_numbers){.bytes = output_bytes_out(stream->output),
-						 .samples = stream->writer.written,
-						 .missed = stream->writer.missed,
-						 .damaged = stream->writer.damaged});
+		summary_print_stream(&stream->gathered.counters, stream->path,
+				     output_bytes_out(stream->output), stream->writer.written,
+				     stream->writer.missed);
 	return stream->error;
 }
 

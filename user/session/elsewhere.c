@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rescue.c - see rescue.h. */
-#include "session/rescue.h"
+/* elsewhere.c - see elsewhere.h. */
+#include "session/elsewhere.h"
 
 #include "base/output.h"
 
@@ -25,7 +25,7 @@ struct places {
 	size_t count;
 };
 
-bool rescue_is_disk_trouble(int err)
+bool elsewhere_helps(int err)
 {
 	return err == -ENOSPC || err == -EDQUOT || err == -EIO || err == -EROFS || err == -EFBIG;
 }
@@ -61,20 +61,20 @@ static void add_own_place(struct places *places, const char *path)
 		add_place(places, ".", 1);
 }
 
-static void find_places(struct places *places, const struct rescue *rescue)
+static void find_places(struct places *places, const struct elsewhere *elsewhere)
 {
 	const char *temporary = getenv("TMPDIR");
 
 	places->count = 0;
-	if (!rescue->failed)
-		add_own_place(places, rescue->path);
+	if (!elsewhere->failed)
+		add_own_place(places, elsewhere->path);
 	if (temporary)
 		add_place(places, temporary, strlen(temporary));
 	add_place(places, "/var/tmp", strlen("/var/tmp"));
 	add_place(places, "/tmp", strlen("/tmp"));
 	add_place(places, ".", 1);
-	if (rescue->failed)
-		add_own_place(places, rescue->path);
+	if (elsewhere->failed)
+		add_own_place(places, elsewhere->path);
 }
 
 /* The first that is not on the disk `avoid`, or else the first. */
@@ -107,16 +107,17 @@ static void drop_disk(struct places *places, dev_t disk)
 /* ---- names ------------------------------------------------------------------- */
 
 /* A path in the place that nothing has. 0, -ENAMETOOLONG, -EEXIST. */
-static int free_path(const struct rescue *rescue, const struct place *place, char *out,
+static int free_path(const struct elsewhere *elsewhere, const struct place *place, char *out,
 		     size_t out_bytes)
 {
-	const char *slash = strrchr(rescue->path, '/'), *name = slash ? slash + 1 : rescue->path;
+	const char *slash = strrchr(elsewhere->path, '/'),
+		   *name = slash ? slash + 1 : elsewhere->path;
 	size_t length = (size_t)(output_suffix(name) - name);
 	struct stat at;
 	int number;
 
-	if (!strcmp(rescue->path, "-")) {
-		name = rescue->stdout_name;
+	if (!strcmp(elsewhere->path, "-")) {
+		name = elsewhere->stdout_name;
 		length = strlen(name);
 	}
 	for (number = 1; number < MAX_NUMBER; number++) {
@@ -126,7 +127,7 @@ static int free_path(const struct rescue *rescue, const struct place *place, cha
 		if (number > 1)
 			snprintf(tail, sizeof(tail), "-%d", number);
 		got = snprintf(out, out_bytes, "%.*s/%.*s%s%s", place->length, place->directory,
-			       (int)length, name, tail, rescue->suffix);
+			       (int)length, name, tail, elsewhere->suffix);
 		if (got < 0 || (size_t)got >= out_bytes)
 			return -ENAMETOOLONG;
 		if (lstat(out, &at))
@@ -137,8 +138,9 @@ static int free_path(const struct rescue *rescue, const struct place *place, cha
 
 /* ---- all of it ---------------------------------------------------------------- */
 
-int rescue_write(const struct rescue *rescue, int (*write)(void *context, const char *path),
-		 void *context, char *out, size_t out_bytes)
+int elsewhere_write(const struct elsewhere *elsewhere,
+		    int (*write)(void *context, const char *path), void *context, char *out,
+		    size_t out_bytes)
 {
 	bool has_failed_disk = false;
 	struct places places;
@@ -146,13 +148,13 @@ int rescue_write(const struct rescue *rescue, int (*write)(void *context, const 
 	int err = -ENOENT;
 
 	*out = '\0';
-	find_places(&places, rescue);
-	if (rescue->failed)
-		has_failed_disk = !stat(rescue->failed, &failed);
+	find_places(&places, elsewhere);
+	if (elsewhere->failed)
+		has_failed_disk = !stat(elsewhere->failed, &failed);
 	while (places.count) {
 		struct place place = take_place(&places, has_failed_disk ? &failed.st_dev : NULL);
 
-		err = free_path(rescue, &place, out, out_bytes);
+		err = free_path(elsewhere, &place, out, out_bytes);
 		if (!err)
 			err = write(context, out);
 		if (!err || err == -EINTR || err == -ENOMEM)

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * captures.h - the raw captures that a command is given (archive/archive.h), as few recordings as there are clocks.
+ * captures.h - files of raw captures (archive.h), as few recordings as there are clocks.
  *
  *   a.gbpf, b.gbpf, c.gbpf ── heads ──> boots, each sorted by time ── read, merge ──> one archive a boot
  *
  * There is one archive of each boot in memory, and one more while it is merged into it.
  */
-#ifndef GECKOBPF_CMD_CAPTURES_H
-#define GECKOBPF_CMD_CAPTURES_H
+#ifndef GECKOBPF_ARCHIVE_CAPTURES_H
+#define GECKOBPF_ARCHIVE_CAPTURES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "archive/archive.h"
-#include "profile/profile.h"
+#include "recording/recording.h"
 
+struct error;
 struct merged_facts;
 struct progress;
+struct warning_sink;
 
 /* What was recorded during one boot of one machine. */
 struct captured_boot {
@@ -35,9 +37,10 @@ struct captures {
 /* Progress of captures_read() in units of its parent. */
 #define CAPTURES_UNITS(count) (2 * (uint64_t)(count)-1)
 
-/* Reads all of them, at least one. Warns of what is missing. 0, or -errno, which has been logged. */
+/* Reads all of them, at least one. `warnings`, which may be NULL, are told what is missing. 0, or -errno and *error. */
 int captures_read(struct captures *out, const char *const *paths, size_t count,
-		  struct progress *progress);
+		  struct progress *progress, const struct warning_sink *warnings,
+		  struct error *error);
 /* Fine for a zeroed one. */
 void captures_close(struct captures *captures);
 

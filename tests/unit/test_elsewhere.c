@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "session/rescue.h"
+#include "session/elsewhere.h"
 
 #define MAX_TRIES 8
 
@@ -34,14 +34,14 @@ static int try(void *context, const char *path)
 	return tries.results[tries.count++];
 }
 
-static int run(const struct rescue *rescue, const int *results, size_t count, char *out)
+static int run(const struct elsewhere *elsewhere, const int *results, size_t count, char *out)
 {
 	size_t n;
 
 	memset(&tries, 0, sizeof(tries));
 	for (n = 0; n < count; n++)
 		tries.results[n] = results[n];
-	return rescue_write(rescue, try, &tries, out, PATH_MAX);
+	return elsewhere_write(elsewhere, try, &tries, out, PATH_MAX);
 }
 
 static int setup(void **state)
@@ -80,10 +80,10 @@ static void assert_try(size_t n, const char *format)
 static void the_file_is_beside_where_it_should_be(void **state)
 {
 	char path[PATH_MAX], out[PATH_MAX];
-	const struct rescue rescue = {.path = path, .suffix = ".gbpf"};
+	const struct elsewhere elsewhere = {.path = path, .suffix = ".gbpf"};
 
 	snprintf(path, sizeof(path), "%s/own/p.json.gz", directory);
-	assert_int_equal(run(&rescue, NULL, 0, out), 0);
+	assert_int_equal(run(&elsewhere, NULL, 0, out), 0);
 	assert_int_equal(tries.count, 1);
 	assert_try(0, "%s/own/p.gbpf");
 	assert_string_equal(out, tries.paths[0]);
@@ -93,10 +93,10 @@ static void each_place_is_tried_until_one_takes_it(void **state)
 {
 	static const int results[] = {-EACCES, -EIO, -EACCES, -EROFS};
 	char path[PATH_MAX], out[PATH_MAX];
-	const struct rescue rescue = {.path = path, .suffix = ".gbpf"};
+	const struct elsewhere elsewhere = {.path = path, .suffix = ".gbpf"};
 
 	snprintf(path, sizeof(path), "%s/own/p.json", directory);
-	assert_int_equal(run(&rescue, results, 4, out), 0);
+	assert_int_equal(run(&elsewhere, results, 4, out), 0);
 	assert_int_equal(tries.count, 5);
 	assert_try(0, "%s/own/p.gbpf");
 	assert_try(1, "%s/temporary/p.gbpf");
@@ -109,9 +109,9 @@ static void when_no_place_takes_it_the_last_error_is_told(void **state)
 {
 	static const int results[] = {-EACCES, -EACCES, -EACCES, -EACCES, -EROFS};
 	char out[PATH_MAX];
-	const struct rescue rescue = {.path = "own/p.json", .suffix = ".gbpf"};
+	const struct elsewhere elsewhere = {.path = "own/p.json", .suffix = ".gbpf"};
 
-	assert_int_equal(run(&rescue, results, 5, out), -EROFS);
+	assert_int_equal(run(&elsewhere, results, 5, out), -EROFS);
 	assert_int_equal(tries.count, 5);
 	assert_string_equal(out, "./p.gbpf");
 }
@@ -120,11 +120,11 @@ static void what_no_other_place_helps_ends_it(void **state)
 {
 	static const int causes[] = {-EINTR, -ENOMEM};
 	char out[PATH_MAX];
-	const struct rescue rescue = {.path = "own/p.json", .suffix = ".gbpf"};
+	const struct elsewhere elsewhere = {.path = "own/p.json", .suffix = ".gbpf"};
 	size_t n;
 
 	for (n = 0; n < 2; n++) {
-		assert_int_equal(run(&rescue, &causes[n], 1, out), causes[n]);
+		assert_int_equal(run(&elsewhere, &causes[n], 1, out), causes[n]);
 		assert_int_equal(tries.count, 1);
 	}
 }
@@ -148,17 +148,18 @@ static void the_disk_that_failed_comes_last(void **state)
 {
 	static const int results[] = {-EACCES, -EACCES, -EACCES, -EACCES};
 	char out[PATH_MAX];
-	struct rescue rescue = {.path = "/dev/shm/p.json", .failed = directory, .suffix = ".gbpf"};
+	struct elsewhere elsewhere = {
+		.path = "/dev/shm/p.json", .failed = directory, .suffix = ".gbpf"};
 
 	if (!has_two_disks())
 		skip();
-	assert_int_equal(run(&rescue, results, 4, out), 0);
+	assert_int_equal(run(&elsewhere, results, 4, out), 0);
 	assert_int_equal(tries.count, 5);
 	assert_string_equal(tries.paths[0], "/dev/shm/p.gbpf");
 	assert_try(1, "%s/temporary/p.gbpf");
 	assert_string_equal(out, "./p.gbpf");
-	rescue.failed = "/dev/shm";
-	assert_int_equal(run(&rescue, results, 4, out), 0);
+	elsewhere.failed = "/dev/shm";
+	assert_int_equal(run(&elsewhere, results, 4, out), 0);
 	assert_try(0, "%s/temporary/p.gbpf");
 	assert_string_equal(out, "/dev/shm/p.gbpf");
 }
@@ -167,10 +168,11 @@ static void a_full_disk_is_filled_once(void **state)
 {
 	static const int results[] = {-ENOSPC, -ENOSPC, -ENOSPC, -ENOSPC, -ENOSPC};
 	char out[PATH_MAX];
-	const struct rescue rescue = {.path = "own/p.json", .failed = "own", .suffix = ".gbpf"};
+	const struct elsewhere elsewhere = {
+		.path = "own/p.json", .failed = "own", .suffix = ".gbpf"};
 	size_t n, other;
 
-	assert_int_equal(run(&rescue, results, 5, out), -ENOSPC);
+	assert_int_equal(run(&elsewhere, results, 5, out), -ENOSPC);
 	assert_true(tries.count >= 1);
 	for (n = 0; n < tries.count; n++)
 		*strrchr(tries.paths[n], '/') = '\0';
@@ -183,14 +185,14 @@ static void no_file_is_replaced(void **state)
 {
 	static const char *const names[] = {"own/p.gbpf", "own/p-2.gbpf"};
 	char out[PATH_MAX];
-	const struct rescue rescue = {.path = "own/p.json.zst", .suffix = ".gbpf"};
+	const struct elsewhere elsewhere = {.path = "own/p.json.zst", .suffix = ".gbpf"};
 
 	assert_int_equal(symlink("/nonexistent", names[0]), 0);
 	assert_int_equal(symlink("/nonexistent", names[1]), 0);
-	assert_int_equal(run(&rescue, NULL, 0, out), 0);
+	assert_int_equal(run(&elsewhere, NULL, 0, out), 0);
 	assert_string_equal(out, "own/p-3.gbpf");
 	unlink(names[0]);
-	assert_int_equal(run(&rescue, NULL, 0, out), 0);
+	assert_int_equal(run(&elsewhere, NULL, 0, out), 0);
 	assert_string_equal(out, "own/p.gbpf");
 	unlink(names[1]);
 }
@@ -198,31 +200,31 @@ static void no_file_is_replaced(void **state)
 static void stdout_has_a_name_and_no_directory(void **state)
 {
 	char out[PATH_MAX];
-	const struct rescue rescue = {
+	const struct elsewhere elsewhere = {
 		.path = "-", .failed = "/dev/stdout", .suffix = ".gbpf", .stdout_name = "app-42"};
 
-	assert_int_equal(run(&rescue, NULL, 0, out), 0);
+	assert_int_equal(run(&elsewhere, NULL, 0, out), 0);
 	assert_try(0, "%s/temporary/app-42.gbpf");
 }
 
 static void places_that_are_none_are_left_out(void **state)
 {
 	char out[PATH_MAX], was[PATH_MAX];
-	const struct rescue rescue = {.path = "missing/p.json", .suffix = ".gbpf"};
+	const struct elsewhere elsewhere = {.path = "missing/p.json", .suffix = ".gbpf"};
 
 	snprintf(was, sizeof(was), "%s", getenv("TMPDIR"));
 	setenv("TMPDIR", "", 1);
-	assert_int_equal(run(&rescue, NULL, 0, out), 0);
+	assert_int_equal(run(&elsewhere, NULL, 0, out), 0);
 	assert_string_equal(out, "/var/tmp/p.gbpf");
 	setenv("TMPDIR", "/proc/version", 1);
-	assert_int_equal(run(&rescue, NULL, 0, out), 0);
+	assert_int_equal(run(&elsewhere, NULL, 0, out), 0);
 	assert_string_equal(out, "/var/tmp/p.gbpf");
 	setenv("TMPDIR", was, 1);
-	assert_int_equal(run(&(struct rescue){.path = "/p.json", .suffix = ".gbpf"}, NULL, 0, out),
-			 0);
+	assert_int_equal(
+		run(&(struct elsewhere){.path = "/p.json", .suffix = ".gbpf"}, NULL, 0, out), 0);
 	assert_string_equal(out, "/./p.gbpf");
-	assert_int_equal(run(&(struct rescue){.path = "p.json", .suffix = ".gbpf"}, NULL, 0, out),
-			 0);
+	assert_int_equal(
+		run(&(struct elsewhere){.path = "p.json", .suffix = ".gbpf"}, NULL, 0, out), 0);
 	assert_string_equal(out, "./p.gbpf");
 }
 

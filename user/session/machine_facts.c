@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* facts.c - see facts.h. What cannot be read stays empty or zero. */
-#include "session/facts.h"
+/* machine_facts.c - see machine_facts.h. What cannot be read stays empty or zero. */
+#include "session/machine_facts.h"
 
 #include "base/fd.h"
 #include "capture/cpus.h"
@@ -52,7 +52,7 @@ static uint32_t count_cores(const struct cpu_set *online)
 	return cores;
 }
 
-void facts_read(struct machine_facts *out)
+void machine_facts_read(struct machine_facts *out)
 {
 	struct cpu_set online;
 	struct utsname names;

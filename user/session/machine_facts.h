@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* facts.h - what the profile says of the machine. */
-#ifndef GECKOBPF_SESSION_FACTS_H
-#define GECKOBPF_SESSION_FACTS_H
+/* machine_facts.h - what the profile says of the machine. */
+#ifndef GECKOBPF_SESSION_MACHINE_FACTS_H
+#define GECKOBPF_SESSION_MACHINE_FACTS_H
 
 #include <stdint.h>
 
@@ -12,6 +12,6 @@ struct machine_facts {
 	char boot_id[64]; /* "" if not known */
 };
 
-void facts_read(struct machine_facts *out);
+void machine_facts_read(struct machine_facts *out);
 
 #endif

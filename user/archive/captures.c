@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* captures.c - see captures.h. */
-#include "cmd/captures.h"
+#include "archive/captures.h"
 
+#include "base/error.h"
 #include "base/fd.h"
-#include "base/log.h"
-#include "cmd/merged_facts.h"
+#include "base/progress.h"
+#include "recording/merged_facts.h"
 #include "target/process.h"
 
 #include <errno.h>
@@ -16,41 +17,57 @@
 
 /* ---- files ------------------------------------------------------------------------- */
 
-static int log_failure(const char *path, int err)
+/* What all of it shares. */
+struct reading {
+	struct captures *captures;
+	struct progress *progress;
+	const struct warning_sink *warnings;
+	struct error *error;
+};
+
+/* Returns `err`, and says it unless it is 0. */
+static int say(const struct reading *reading, const char *path, int err)
 {
-	if (err == -EBADMSG)
-		log_error("%s: not a raw capture (.gbpf), or damaged at its beginning", path);
-	else if (err == -EPROTONOSUPPORT)
-		log_error("%s: a raw capture of a version that this geckobpf does not know; use "
-			  "the one that wrote it, or a newer one",
-			  path);
-	else if (err)
-		log_error("%s: cannot read it: %s", path, strerror(-err));
+	if (err == -EBADMSG) {
+		error_set(reading->error, err, path,
+			  "not a raw capture (.gbpf), or damaged at its beginning");
+	} else if (err == -EPROTONOSUPPORT) {
+		error_set(reading->error, err, path,
+			  "a raw capture of a version that this geckobpf does not know");
+		error_advise(reading->error, "use the one that wrote it, or a newer one");
+	} else if (err) {
+		error_set(reading->error, err, path, "cannot read it: %s", strerror(-err));
+	}
 	return err;
 }
 
-static void warn_of_damage(const char *path, const struct archive *archive)
+static void warn_of_damage(const struct warning_sink *warnings, const char *path,
+			   const struct archive *archive)
 {
 	if (archive->damage.bytes)
-		log_warn("%s: damaged or cut off: %" PRIu64 " bytes, with %" PRIu64
-			 " sections or more, are missing from the profile",
-			 path, archive->damage.bytes, archive->damage.sections);
+		warning_say(warnings, path,
+			    "damaged or cut off: %" PRIu64 " bytes, with %" PRIu64
+			    " sections or more, are missing from the profile",
+			    archive->damage.bytes, archive->damage.sections);
 	if (archive->bad_sections)
-		log_warn("%s: %" PRIu64 " sections say what makes no sense, or more than any "
-			 "recording has; that is missing from the profile",
-			 path, archive->bad_sections);
+		warning_say(warnings, path,
+			    "%" PRIu64 " sections say what makes no sense, or more than any "
+			    "recording has; that is missing from the profile",
+			    archive->bad_sections);
 	if (archive->unknown_sections)
-		log_warn("%s: %" PRIu64
-			 " sections of kinds that this geckobpf does not know were left out; a "
-			 "newer one may read them",
-			 path, archive->unknown_sections);
+		warning_say(warnings, path,
+			    "%" PRIu64
+			    " sections of kinds that this geckobpf does not know were left out; a "
+			    "newer one may read them",
+			    archive->unknown_sections);
 	if (archive->lost_blocks)
-		log_warn("%s: %" PRIu64 " samples are missing, or cannot be read", path,
-			 archive->lost_blocks);
+		warning_say(warnings, path, "%" PRIu64 " samples are missing, or cannot be read",
+			    archive->lost_blocks);
 	if (!archive->has_end)
-		log_warn("%s: has no end: the recording was killed, or goes on, or the file was "
-			 "cut off; what came after its first %.3f s is missing",
-			 path, (double)(archive->facts.end_ns - archive->facts.start_ns) / 1e9);
+		warning_say(warnings, path,
+			    "has no end: the recording was killed, or goes on, or the file was "
+			    "cut off; what came after its first %.3f s is missing",
+			    (double)(archive->facts.end_ns - archive->facts.start_ns) / 1e9);
 }
 
 /* A file without its end: it ended with the last thing it tells of. */
@@ -63,17 +80,17 @@ static void end_facts(struct archive *archive)
 	facts->writer_pid = (uint32_t)getpid();
 }
 
-static int read_file(const char *path, struct archive *archive, struct progress *progress)
+static int read_file(const struct reading *reading, const char *path, struct archive *archive)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
 
 	if (!err)
-		err = archive_read(archive, fd, progress);
+		err = archive_read(archive, fd, reading->progress);
 	fd_close(&fd);
 	if (err)
-		return log_failure(path, err);
+		return say(reading, path, err);
 	end_facts(archive);
-	warn_of_damage(path, archive);
+	warn_of_damage(reading->warnings, path, archive);
 	return 0;
 }
 
@@ -85,7 +102,7 @@ struct capture_file {
 	size_t boot; /* files with the same one have the same clock */
 };
 
-static int read_head(struct capture_file *file, const char *path)
+static int read_head(const struct reading *reading, struct capture_file *file, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
 
@@ -93,7 +110,7 @@ static int read_head(struct capture_file *file, const char *path)
 		err = archive_read_head(&file->head, fd);
 	fd_close(&fd);
 	file->path = path;
-	return log_failure(path, err);
+	return say(reading, path, err);
 }
 
 static void find_boot(struct capture_file *files, size_t index)
@@ -125,13 +142,14 @@ static int compare_boots(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int read_heads(struct capture_file *files, const char *const *paths, size_t count)
+static int read_heads(const struct reading *reading, struct capture_file *files,
+		      const char *const *paths, size_t count)
 {
 	size_t i;
 	int err = 0;
 
 	for (i = 0; i < count && !err; i++) {
-		err = read_head(&files[i], paths[i]);
+		err = read_head(reading, &files[i], paths[i]);
 		if (!err)
 			find_boot(files, i);
 	}
@@ -142,30 +160,32 @@ static int read_heads(struct capture_file *files, const char *const *paths, size
 
 /* ---- reading ----------------------------------------------------------------------- */
 
-static int merge_file(struct captured_boot *boot, const char *path, struct progress *progress)
+static int merge_file(const struct reading *reading, struct captured_boot *boot, const char *path)
 {
 	struct archive archive;
 	uint64_t lost = boot->archive.lost_blocks;
-	int err = read_file(path, &archive, progress);
+	int err = read_file(reading, path, &archive);
 
 	if (err)
 		return err;
 	err = merged_facts_add(boot->merged, &archive.facts, path, 0);
 	if (!err)
-		err = archive_merge(&boot->archive, &archive, progress);
+		err = archive_merge(&boot->archive, &archive, reading->progress);
 	archive_close(&archive);
 	if (err)
-		return log_failure(path, err);
+		return say(reading, path, err);
 	lost = boot->archive.lost_blocks - lost;
 	if (lost)
-		log_warn("%s: %" PRIu64 " samples or more could not be read", path, lost);
+		warning_say(reading->warnings, path,
+			    "%" PRIu64 " samples or more could not be read", lost);
 	return 0;
 }
 
-static int begin_boot(struct captures *captures, const char *path, struct progress *progress)
+static int begin_boot(const struct reading *reading, const char *path)
 {
+	struct captures *captures = reading->captures;
 	struct captured_boot *boot = &captures->items[captures->count];
-	int err = read_file(path, &boot->archive, progress);
+	int err = read_file(reading, path, &boot->archive);
 
 	if (err)
 		return err;
@@ -173,30 +193,30 @@ static int begin_boot(struct captures *captures, const char *path, struct progre
 	err = merged_facts_open(&boot->merged);
 	if (!err)
 		err = merged_facts_add(boot->merged, &boot->archive.facts, path, 0);
-	return log_failure(path, err);
+	return say(reading, path, err);
 }
 
 /* Those of one boot, from *at on. */
-static int read_boot(struct captures *captures, const struct capture_file *files, size_t count,
-		     size_t *at, struct progress *progress)
+static int read_boot(const struct reading *reading, const struct capture_file *files, size_t count,
+		     size_t *at)
 {
 	const struct recording_facts *facts;
 	struct captured_boot *boot;
 	size_t number = files[*at].boot;
 	const char *path = files[*at].path;
-	int err = begin_boot(captures, files[(*at)++].path, progress);
+	int err = begin_boot(reading, files[(*at)++].path);
 
 	if (err)
 		return err;
-	boot = &captures->items[captures->count - 1];
+	boot = &reading->captures->items[reading->captures->count - 1];
 	for (; *at < count && files[*at].boot == number && !err; (*at)++)
-		err = merge_file(boot, files[*at].path, progress);
+		err = merge_file(reading, boot, files[*at].path);
 	if (err)
 		return err;
 	err = merged_facts_get(boot->merged, &facts);
 	if (!err)
 		boot->facts = *facts;
-	return log_failure(path, err);
+	return say(reading, path, err);
 }
 
 /* ---- boots beside each other ------------------------------------------------------- */
@@ -256,51 +276,53 @@ static int merge_boots(struct captures *captures)
 	return err ? err : merged_facts_get(captures->merged, &captures->whole);
 }
 
-static void warn_of_rates(const struct recording_facts *whole)
+static void warn_of_rates(const struct warning_sink *warnings, const struct recording_facts *whole)
 {
 	size_t i;
 
 	for (i = 0; i < whole->part_count; i++) {
 		if (whole->parts[i].facts->interval_ns == whole->interval_ns)
 			continue;
-		log_warn("%s was recorded at another rate than others (every %.3f ms, %.3f ms): "
-			 "numbers of samples do not compare; CPU times do",
-			 whole->parts[i].name, (double)whole->parts[i].facts->interval_ns / 1e6,
-			 (double)whole->interval_ns / 1e6);
+		warning_say(warnings, NULL,
+			    "%s was recorded at another rate than others (every %.3f ms, %.3f "
+			    "ms): numbers of samples do not compare; CPU times do",
+			    whole->parts[i].name, (double)whole->parts[i].facts->interval_ns / 1e6,
+			    (double)whole->interval_ns / 1e6);
 		return;
 	}
 }
 
-static int read_all(struct captures *captures, struct capture_file *files, const char *const *paths,
-		    size_t count, struct progress *progress)
+static int read_all(const struct reading *reading, struct capture_file *files,
+		    const char *const *paths, size_t count)
 {
 	size_t at = 0;
-	int err = read_heads(files, paths, count);
+	int err = read_heads(reading, files, paths, count);
 
 	while (at < count && !err)
-		err = read_boot(captures, files, count, &at, progress);
+		err = read_boot(reading, files, count, &at);
 	if (err)
 		return err;
-	err = merge_boots(captures);
+	err = merge_boots(reading->captures);
 	if (err)
-		return log_failure(paths[0], err);
-	warn_of_rates(captures->whole);
+		return say(reading, paths[0], err);
+	warn_of_rates(reading->warnings, reading->captures->whole);
 	return 0;
 }
 
 int captures_read(struct captures *out, const char *const *paths, size_t count,
-		  struct progress *progress)
+		  struct progress *progress, const struct warning_sink *warnings,
+		  struct error *error)
 {
 	struct capture_file *files = calloc(count, sizeof(*files));
-	struct captures captures = {0};
+	struct captures captures = {.items = calloc(count, sizeof(*captures.items))};
+	const struct reading reading = {&captures, progress, warnings, error};
 	size_t i;
-	int err = -ENOMEM;
+	int err;
 
-	captures.items = calloc(count, sizeof(*captures.items));
 	if (files && captures.items)
-		err = read_all(&captures, files, paths, count, progress);
+		err = read_all(&reading, files, paths, count);
 	else
-		log_failure(paths[0], err);
+		err = say(&reading, paths[0], -ENOMEM);
 	for (i = 0; files && i < count; i++)
 		if (files[i].head.texts)
 			archive_close(&files[i].head);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* description.c - see description.h. */
-#include "session/description.h"
+/* gathered_facts.c - see gathered_facts.h. */
+#include "session/gathered_facts.h"
 
 #include "base/clock.h"
 #include "session/session_state.h"
+#include "session/setting_facts.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-static void describe_filter(const struct session *session, struct description *out)
+static void describe_filter(const struct session *session, struct gathered_facts *out)
 {
 	if (session->config->all)
 		snprintf(out->thread_filter, sizeof(out->thread_filter), "*");
@@ -21,15 +22,15 @@ static void describe_filter(const struct session *session, struct description *o
 	out->features[2] = session->config->kernel_stacks ? "kernel" : NULL;
 }
 
-void description_collect(const struct session *session, struct description *out)
+void gathered_facts_collect(const struct session *session, struct gathered_facts *out)
 {
 	const struct session_config *config = session->config;
 	const char *name = config->all ? "all processes" : session->target.name;
 	uint64_t from_ns;
 
-	facts_read(&out->machine);
-	numbers_collect(session, &out->numbers);
-	from_ns = out->numbers.from_ns;
+	machine_facts_read(&out->machine);
+	counters_collect(session, &out->counters);
+	from_ns = out->counters.from_ns;
 	describe_filter(session, out);
 	out->facts = (struct recording_facts){
 		.product = config->profile_name ? config->profile_name : name,
@@ -56,9 +57,17 @@ void description_collect(const struct session *session, struct description *out)
 	};
 }
 
-void description_log(const struct session *session, int symbols_error, struct description *out)
+int gathered_facts_log(const struct session *session, int symbols_error, struct gathered_facts *out)
 {
-	provenance_add(session, symbols_error, &out->provenance, &out->numbers);
-	out->facts.log = out->numbers.facts;
-	out->facts.log_count = out->numbers.count;
+	fact_list_clear(&out->log);
+	counters_log(&out->counters, &out->log);
+	setting_facts_add(session, symbols_error, &out->log);
+	out->facts.log = out->log.items;
+	out->facts.log_count = out->log.count;
+	return out->log.error;
+}
+
+void gathered_facts_clear(struct gathered_facts *facts)
+{
+	fact_list_clear(&facts->log);
 }

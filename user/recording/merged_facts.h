@@ -3,19 +3,19 @@
  * merged_facts.h - what several recordings say of themselves, as one.
  *
  *   time      from the earliest start to the latest end; paused is when none of them took samples
- *   counters  added up. Captures of one recording count on, so the latest of them speaks for all
+ *   log       as in merged_log.h. Captures of one recording count on, so the latest of them speaks for all
  *   texts     the title names all; what they do not agree in is left out, and is in the part of each in the profilingLog
  *
  * All times are in the clock of the first one.
  */
-#ifndef GECKOBPF_CMD_MERGED_FACTS_H
-#define GECKOBPF_CMD_MERGED_FACTS_H
+#ifndef GECKOBPF_RECORDING_MERGED_FACTS_H
+#define GECKOBPF_RECORDING_MERGED_FACTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/profile.h"
+#include "recording/recording.h"
 
 struct merged_facts;
 

@@ -12,7 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "session/facts.h"
+#include "session/machine_facts.h"
 
 #include "alloc.h"
 
@@ -23,7 +23,7 @@ static void test_facts(void **state)
 	char want[256];
 
 	memset(&facts, 0xff, sizeof(facts));
-	facts_read(&facts);
+	machine_facts_read(&facts);
 	assert_int_equal(uname(&names), 0);
 	snprintf(want, sizeof(want), "%s %s %s", names.sysname, names.release, names.machine);
 	assert_string_equal(facts.oscpu, want);
@@ -42,7 +42,7 @@ static void test_cpu_name(void **state)
 	struct machine_facts facts;
 
 	assert_non_null(file);
-	facts_read(&facts);
+	machine_facts_read(&facts);
 	while (!want[0] && fgets(line, sizeof(line), file))
 		if (!strncmp(line, "model name", 10))
 			snprintf(want, sizeof(want), "%.*s",
@@ -59,10 +59,10 @@ static void test_no_memory(void **state)
 	struct machine_facts whole, facts;
 	size_t n;
 
-	facts_read(&whole);
+	machine_facts_read(&whole);
 	for (n = 1;; n++) {
 		alloc_fail_at(n);
-		facts_read(&facts);
+		machine_facts_read(&facts);
 		if (!alloc_fail_stop())
 			break;
 		assert_string_equal(facts.oscpu, whole.oscpu);

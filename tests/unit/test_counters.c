@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a recording counted, as facts by name: all rows, those of streams, and those that are told only if there is something to tell. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "capture/source.h"
+#include "capture/sources.h"
+#include "recording/fact_list.h"
+#include "session/counters.h"
+
+#include "alloc.h"
+
+static struct sources *sources;
+
+static int setup(void **state)
+{
+	static const struct source_config config = {.period_ns = 1};
+
+	return sources_open(&sources, source_table, &config);
+}
+
+static int teardown(void **state)
+{
+	sources_close(sources);
+	return 0;
+}
+
+static const struct recording_fact *find(const struct fact_list *log, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < log->count; i++)
+		if (!strcmp(log->items[i].name, name))
+			return &log->items[i];
+	return NULL;
+}
+
+static void has_the_fields(void **state)
+{
+	struct counters counters = {.sources = sources};
+	struct fact_list log = {0};
+
+	counters.kernel[GB_STAT_TICKS] = 9;
+	counters.kernel[GB_STAT_SAMPLES] = 1;
+	counters.records.samples = 2;
+	counters.records.expired.objects = 3;
+	counters.tables.files.no_room = 4;
+	counters.memory.compression.bytes_out = 5;
+	counters.rate_hz = 6;
+	counters_log(&counters, &log);
+	assert_int_equal(log.error, 0);
+	assert_int_equal(find(&log, "timer_ticks")->value, 9); /* its source's */
+	assert_int_equal(find(&log, "samples_captured")->value, 1);
+	assert_int_equal(find(&log, "samples_recorded")->value, 2);
+	assert_int_equal(find(&log, "files_forgotten")->value, 3);
+	assert_int_equal(find(&log, "unwind_files_no_room")->value, 4);
+	assert_int_equal(find(&log, "buffer_bytes_compressed_to")->value, 5);
+	assert_int_equal(find(&log, "sampling_rate_hz")->value, 6);
+	fact_list_clear(&log);
+}
+
+static void tells_of_streams_and_damage_if_there_are_any(void **state)
+{
+	struct counters counters = {.sources = sources};
+	struct fact_list log = {0};
+
+	counters_log(&counters, &log);
+	assert_null(find(&log, "stream_bytes"));
+	assert_null(find(&log, "stream_cpu_ns"));
+	assert_null(find(&log, "capture_samples_lost_damaged"));
+	fact_list_clear(&log);
+	counters.stream.bytes = 7;
+	counters_log(&counters, &log);
+	assert_int_equal(find(&log, "stream_bytes")->value, 7);
+	assert_int_equal(find(&log, "stream_cpu_ns")->value, 0);
+	assert_null(find(&log, "capture_samples_lost_damaged"));
+	fact_list_clear(&log);
+	counters.stream.damaged = 8;
+	counters_log(&counters, &log);
+	assert_int_equal(find(&log, "capture_samples_lost_damaged")->value, 8);
+	fact_list_clear(&log);
+}
+
+static void has_each_name_once(void **state)
+{
+	struct counters counters = {.sources = sources, .stream = {1, 1, 1}};
+	struct fact_list log = {0};
+	size_t i;
+
+	counters_log(&counters, &log);
+	assert_true(log.count > 40);
+	for (i = 0; i < log.count; i++)
+		assert_ptr_equal(find(&log, log.items[i].name), &log.items[i]);
+	fact_list_clear(&log);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_the_fields),
+		cmocka_unit_test(tells_of_streams_and_damage_if_there_are_any),
+		cmocka_unit_test(has_each_name_once),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* incoming.c - see incoming.h. */
+#include "recording/incoming.h"
+
+#include "recording/expire.h"
+#include "target/address_space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(entry) ((entry)->out_of_memory = true)
+#include <uthash.h>
+
+struct incoming {
+	uint32_t tgid;
+	bool out_of_memory;
+	uint64_t since_ns;
+	struct address_space space;
+	UT_hash_handle hh;
+};
+
+static struct incoming *find(struct incoming *table, uint32_t tgid)
+{
+	struct incoming *image;
+
+	HASH_FIND(hh, table, &tgid, sizeof(tgid), image);
+	return image;
+}
+
+static void drop(struct incoming **table, struct incoming *image)
+{
+	HASH_DEL(*table, image);
+	address_space_clear(&image->space);
+	free(image);
+}
+
+int incoming_begin(struct incoming **table, uint32_t tgid, uint64_t time_ns)
+{
+	struct incoming *image = find(*table, tgid);
+
+	if (image) {
+		address_space_clear(&image->space);
+		image->since_ns = time_ns;
+		return 0;
+	}
+	image = calloc(1, sizeof(*image));
+	if (!image)
+		return -ENOMEM;
+	image->tgid = tgid;
+	image->since_ns = time_ns;
+	HASH_ADD(hh, *table, tgid, sizeof(image->tgid), image);
+	if (!image->out_of_memory)
+		return 0;
+	free(image);
+	return -ENOMEM;
+}
+
+struct address_space *incoming_space(struct incoming *table, uint32_t tgid)
+{
+	struct incoming *image = find(table, tgid);
+
+	return image ? &image->space : NULL;
+}
+
+bool incoming_take(struct incoming **table, uint32_t tgid, struct address_space *space)
+{
+	struct incoming *image = find(*table, tgid);
+
+	if (!image)
+		return false;
+	address_space_clear(space);
+	*space = image->space;
+	image->space = (struct address_space){0};
+	drop(table, image);
+	return true;
+}
+
+void incoming_drop(struct incoming **table, uint32_t tgid)
+{
+	struct incoming *image = find(*table, tgid);
+
+	if (image)
+		drop(table, image);
+}
+
+void incoming_expire(struct incoming **table, uint64_t settled_ns)
+{
+	struct incoming *image, *next;
+
+	HASH_ITER (hh, *table, image, next) {
+		/* Its exec event was lost, or it was a stranger with a pid that had been a target's. */
+		if (image->since_ns < settled_ns)
+			drop(table, image);
+		else
+			expire_mark(&image->space);
+	}
+}
+
+size_t incoming_bytes(const struct incoming *table)
+{
+	size_t bytes = 0;
+
+	for (; table; table = table->hh.next)
+		bytes += sizeof(*table) + address_space_bytes(&table->space);
+	return bytes;
+}
+
+void incoming_clear(struct incoming **table)
+{
+	struct incoming *image, *next;
+
+	HASH_ITER (hh, *table, image, next)
+		drop(table, image);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* record_table.c - see record_kind.h. */
+#include "recording/record_kind.h"
+
+#include "recording/map_records.h"
+#include "recording/sample_records.h"
+#include "recording/task_records.h"
+
+const struct record_kind *const record_table[] = {
+	&task_record, &image_record, &map_record, &sample_record, &raw_record, NULL,
+};

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sample_records.c - see sample_records.h. */
+#include "recording/sample_records.h"
+
+#include "buffer/profile_buffer.h"
+#include "recording/records_state.h"
+#include "recording/sample_frames.h"
+#include "target/process.h"
+
+static bool is_consistent(const struct gb_sample *sample, size_t size, size_t max_user_words)
+{
+	const size_t max_words[GB_FRAME_KIND_COUNT] = {
+		[GB_FRAME_USER] = max_user_words,
+		[GB_FRAME_KERNEL] = GB_MAX_KERNEL_FRAMES,
+	};
+	size_t words[GB_FRAME_KIND_COUNT] = {0}, i;
+
+	for (i = 0; i < GB_SAMPLE_RUNS; i++) {
+		const struct gb_frame_run *run = &sample->runs[i];
+
+		if (run->kind >= GB_FRAME_KIND_COUNT)
+			return false;
+		words[run->kind] += run->words;
+		if (words[run->kind] > max_words[run->kind])
+			return false;
+	}
+	return sample->user_end < GB_STACK_END_COUNT && size == sample_bytes(sample);
+}
+
+static int open_buffer(const struct records *records, struct process *process)
+{
+	const struct profile_buffer_config config = {
+		.memory = records->config.memory,
+		.process_id = process->tgid,
+		.period_ns = records->config.period_ns,
+	};
+
+	return profile_buffer_open(&process->buffer, &config);
+}
+
+static void apply_sample(struct records *records, const void *record, size_t size)
+{
+	const struct gb_sample *sample = record;
+	struct sample_entry entry;
+	struct process *process;
+	struct thread *thread;
+
+	if (!is_consistent(sample, size, GB_MAX_USER_WORDS)) {
+		records->counts.bad_records++;
+		return;
+	}
+	if (processes_thread(records->config.processes, &sample->task, &thread)) {
+		records->counts.no_memory++;
+		return;
+	}
+	process = thread->process;
+	records_mark_alive(records, process);
+	if (!process->buffer && open_buffer(records, process)) {
+		records->counts.no_memory++;
+		return;
+	}
+	entry = (struct sample_entry){
+		.thread = thread->number,
+		.user_end = sample->user_end,
+		.time_ns = sample->hdr.time_ns,
+		.cpu_ns = sample->cpu_ns,
+		.run_ns = sample->run_ns,
+		.event = sample->event,
+		.weight = sample->weight,
+	};
+	sample_frames_turn(sample, records->frames, &entry);
+	if (profile_buffer_put_sample(process->buffer, &entry)) {
+		records->counts.put_failed++;
+	} else {
+		if (entry.time_ns > thread->sampled_ns)
+			thread->sampled_ns = entry.time_ns;
+		records->counts.samples++;
+	}
+	if (process->died_ns)
+		records_note_ended(records, process);
+}
+
+/* Registers and stack memory: the frames are found here, with what is known of the process by now. */
+static void apply_raw(struct records *records, const void *record, size_t size)
+{
+	const struct gb_sample *raw = record;
+	struct gb_sample *sample = &records->unwound.sample;
+	struct thread *thread;
+
+	if (!is_consistent(raw, size, GB_RAW_REGS + GB_RAW_STACK_WORDS)) {
+		records->counts.bad_records++;
+		return;
+	}
+	if (processes_thread(records->config.processes, &raw->task, &thread)) {
+		records->counts.no_memory++;
+		return;
+	}
+	if (records->listener.unwind)
+		records->listener.unwind(records->listener.context, thread->process, raw, sample);
+	else
+		sample_without_user(raw, sample);
+	apply_sample(records, sample, sample->hdr.size);
+}
+
+const struct record_kind sample_record = {
+	.kind = GB_RECORD_SAMPLE,
+	.order = RECORD_AT_ONCE,
+	.min_bytes = sizeof(struct gb_sample),
+	.apply = apply_sample,
+};
+
+/* What its process had mapped when it was taken has to be known. */
+const struct record_kind raw_record = {
+	.kind = GB_RECORD_RAW,
+	.order = RECORD_AFTER_EARLIER,
+	.min_bytes = sizeof(struct gb_sample),
+	.apply = apply_raw,
+};

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* counters.c - see counters.h. A new counter is a row in `rows`, or in its source's. */
+#include "session/counters.h"
+
+#include "base/log.h"
+#include "buffer/profile_buffer.h"
+#include "buffer/profile_memory.h"
+#include "capture/drain.h"
+#include "capture/kernel_side.h"
+#include "capture/sideband.h"
+#include "capture/source.h"
+#include "capture/sources.h"
+#include "recording/fact_list.h"
+#include "session/session_state.h"
+#include "target/process.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#define MAX_PROGRAMS 16
+
+/* ---- names ------------------------------------------------------------------------- */
+
+enum row_condition {
+	ALWAYS,
+	IN_STREAMS,
+	IF_ANY,
+};
+
+struct row {
+	const char *name;
+	size_t offset; /* in struct counters, of 8 bytes */
+	enum row_condition condition;
+};
+
+#define SIZE_OF(field) sizeof(((struct counters *)0)->field)
+/* Divides by zero, which no compiler takes, if the field is not of 8 bytes. */
+#define ROW(name, field, condition)                                                                \
+	{                                                                                          \
+		name, offsetof(struct counters, field) / (SIZE_OF(field) == 8), condition          \
+	}
+
+/* Of several recordings they add up, unless recording/merged_log.c has a row that says otherwise. */
+static const struct row rows[] = {
+	ROW("context_switches", kernel[GB_STAT_SWITCHES], ALWAYS),
+	ROW("samples_captured", kernel[GB_STAT_SAMPLES], ALWAYS),
+	ROW("samples_lost_ring_full", kernel[GB_STAT_RING_FULL], ALWAYS),
+	ROW("samples_lost_recursion", samples_lost_recursion, ALWAYS),
+	ROW("samples_sent_raw", kernel[GB_STAT_RAW], ALWAYS),
+	ROW("events_lost_ring_full", kernel[GB_STAT_CONTROL_FULL], ALWAYS),
+	ROW("events_lost_recursion", events_lost_recursion, ALWAYS),
+	ROW("children_not_followed", kernel[GB_STAT_TARGETS_FULL], ALWAYS),
+	ROW("samples_recorded", records.samples, ALWAYS),
+	ROW("samples_lost_buffer", records.put_failed, ALWAYS),
+	ROW("records_lost_memory", records_lost_memory, ALWAYS),
+	ROW("records_bad", records.bad_records, ALWAYS),
+	ROW("mappings_lost_ring_full", mappings_lost, ALWAYS),
+	ROW("processes_forgotten", records.expired.processes, ALWAYS),
+	ROW("threads_forgotten", records.expired.threads, ALWAYS),
+	ROW("mappings_forgotten", records.expired.mappings, ALWAYS),
+	ROW("files_forgotten", records.expired.objects, ALWAYS),
+	ROW("unwind_tables", tables.files.tables, ALWAYS),
+	ROW("unwind_table_bytes", tables.files.table_bytes, ALWAYS),
+	ROW("unwind_tables_evicted", tables.files.evicted, ALWAYS),
+	ROW("unwind_files_without_table", tables.files.no_table, ALWAYS),
+	ROW("unwind_files_no_room", tables.files.no_room, ALWAYS),
+	ROW("unwind_processes_no_room", tables.processes_no_room, ALWAYS),
+	ROW("samples_overwritten", overwritten, ALWAYS),
+	ROW("buffer_chunks_made", memory.chunks.made, ALWAYS),
+	ROW("buffer_chunks_recycled", memory.chunks.recycled, ALWAYS),
+	ROW("buffer_chunks_destroyed", memory.chunks.destroyed, ALWAYS),
+	ROW("buffer_chunks_compressed", memory.compression.chunks, ALWAYS),
+	ROW("buffer_chunks_incompressible", memory.compression.kept, ALWAYS),
+	ROW("buffer_chunks_compression_failed", memory.compression.failures, ALWAYS),
+	ROW("buffer_bytes_compressed_from", memory.compression.bytes_in, ALWAYS),
+	ROW("buffer_bytes_compressed_to", memory.compression.bytes_out, ALWAYS),
+	ROW("buffer_compression_cpu_ns", memory.compression.cpu_ns, ALWAYS),
+	ROW("buffer_bytes", buffer_bytes, ALWAYS),
+	ROW("buffer_bytes_used", used_bytes, ALWAYS),
+	ROW("ring_bytes", ring_bytes, ALWAYS),
+	ROW("sampling_rate_hz", rate_hz, ALWAYS),
+	ROW("capture_samples_lost_damaged", stream.damaged, IF_ANY),
+	ROW("stream_bytes", stream.bytes, IN_STREAMS),
+	ROW("stream_cpu_ns", stream.cpu_ns, IN_STREAMS),
+};
+
+static bool is_told(const struct counters *counters, const struct row *row, uint64_t value)
+{
+	return row->condition == ALWAYS || (row->condition == IF_ANY && value) ||
+	       (row->condition == IN_STREAMS && counters->stream.bytes);
+}
+
+static void log_sources(const struct counters *counters, struct fact_list *log)
+{
+	const struct source_counter *counter;
+	size_t i;
+
+	for (i = 0; i < sources_count(counters->sources); i++)
+		for (counter = sources_at(counters->sources, i)->counters; counter->name; counter++)
+			fact_list_add_number(log, counter->name, counters->kernel[counter->stat]);
+}
+
+void counters_log(const struct counters *counters, struct fact_list *log)
+{
+	uint64_t value;
+	size_t i;
+
+	log_sources(counters, log);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memcpy(&value, (const char *)counters + rows[i].offset, sizeof(value));
+		if (is_told(counters, &rows[i], value))
+			fact_list_add_number(log, rows[i].name, value);
+	}
+}
+
+/* ---- counting ---------------------------------------------------------------------- */
+
+static void count_kernel(const struct session *session, struct counters *counters)
+{
+	struct program_cost costs[MAX_PROGRAMS];
+	size_t count = kernel_side_costs(session->kernel, costs, MAX_PROGRAMS), i;
+
+	counters->sources = session->sources;
+	(void)kernel_side_stats(session->kernel, counters->kernel);
+	for (i = 0; i < count; i++) {
+		if (sources_has_program(session->sources, costs[i].name))
+			counters->samples_lost_recursion += costs[i].missed;
+		else
+			counters->events_lost_recursion += costs[i].missed;
+		log_debug("BPF program %s: %" PRIu64 " runs, %" PRIu64 " ns, %" PRIu64 " missed",
+			  costs[i].name, costs[i].runs, costs[i].ns, costs[i].missed);
+	}
+	counters->ring_bytes = kernel_side_ring_bytes(session->kernel);
+	counters->mappings_lost = sideband_lost(session->sideband);
+	counters->tables = publisher_get_stats(session->publisher);
+}
+
+static void count_records(const struct session *session, struct counters *counters)
+{
+	counters->records = *records_counts(session->records);
+	counters->records_lost_memory = counters->records.no_memory + drain_lost(session->drain);
+	counters->rate_hz = session->config->rate_hz;
+}
+
+/* Keeps the worst, in order. */
+static void note_overwritten(struct overwritten_process most[COUNTERS_MOST_OVERWRITTEN],
+			     const struct process *process, uint64_t samples)
+{
+	size_t n;
+
+	for (n = COUNTERS_MOST_OVERWRITTEN; n > 0 && samples > most[n - 1].samples; n--) {
+		if (n < COUNTERS_MOST_OVERWRITTEN)
+			most[n] = most[n - 1];
+		most[n - 1].tgid = process->tgid;
+		most[n - 1].samples = samples;
+		memcpy(most[n - 1].name, process->name, sizeof(most[n - 1].name));
+	}
+}
+
+static void count_buffer(const struct session *session, struct counters *counters)
+{
+	size_t i;
+
+	counters->memory = profile_memory_get_stats(session->memory);
+	counters->buffer_bytes =
+		counters->memory.chunks.unreleased_bytes + counters->memory.chunks.released_bytes;
+	counters->overwritten = counters->records.expired.samples;
+	for (i = 0; i < processes_count(session->processes); i++) {
+		const struct process *process = processes_at(session->processes, i);
+		struct profile_buffer_state state;
+
+		if (!process->buffer)
+			continue;
+		state = profile_buffer_get_state(process->buffer);
+		counters->overwritten += state.cleared;
+		counters->used_bytes += state.range_end - state.range_start;
+		note_overwritten(counters->most_overwritten, process, state.cleared);
+	}
+}
+
+static void sum_up(struct counters *counters)
+{
+	counters->lost = counters->kernel[GB_STAT_RING_FULL] + counters->samples_lost_recursion +
+			 counters->records.put_failed;
+	counters->events_lost =
+		counters->events_lost_recursion + counters->kernel[GB_STAT_CONTROL_FULL] +
+		counters->kernel[GB_STAT_TARGETS_FULL] + counters->records_lost_memory +
+		counters->records.bad_records + counters->mappings_lost;
+}
+
+/* After what was overwritten, and after what was forgotten. */
+static uint64_t begin_ns(const struct session *session)
+{
+	uint64_t hidden_ns = profile_memory_complete_since_ns(session->memory);
+
+	if (session->hidden_ns > hidden_ns)
+		hidden_ns = session->hidden_ns;
+	/* An entry is put after its sample was taken: those of that very moment belong to what went. */
+	return hidden_ns >= session->start_ns ? hidden_ns + 1 : session->start_ns;
+}
+
+void counters_collect(const struct session *session, struct counters *out)
+{
+	*out = (struct counters){.from_ns = begin_ns(session), .end_ns = session->end_ns};
+	out->is_ring = session->config->ring;
+	count_kernel(session, out);
+	count_records(session, out);
+	count_buffer(session, out);
+	sum_up(out);
+}

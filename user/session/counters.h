@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * counters.h - what a recording counted, in all rooms: for the summary and for the profilingLog.
+ *
+ *   kernel_side, records, sideband, publisher, buffer ── counters_collect ──> struct counters ── counters_log ──> facts, by name
+ */
+#ifndef GECKOBPF_SESSION_COUNTERS_H
+#define GECKOBPF_SESSION_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buffer/profile_memory.h"
+#include "capture/publish.h"
+#include "geckobpf_abi.h"
+#include "recording/records.h"
+#include "target/process.h"
+
+struct fact_list;
+struct session;
+struct sources;
+
+#define COUNTERS_MOST_OVERWRITTEN 3
+
+/* A process, and how many of its samples made room for later ones. */
+struct overwritten_process {
+	char name[THREAD_NAME_BYTES];
+	uint32_t tgid;
+	uint64_t samples;
+};
+
+struct counters {
+	const struct sources *sources; /* borrowed: they name some of those in `kernel` */
+	/* As each room counts. */
+	uint64_t kernel[GB_STAT_COUNT];
+	uint64_t samples_lost_recursion,
+		events_lost_recursion; /* runs of BPF programs that the kernel skipped */
+	struct records_counts records;
+	uint64_t records_lost_memory; /* there, and on the way to it */
+	uint64_t mappings_lost; /* the ring of the side-band was full */
+	struct publisher_stats tables;
+	struct profile_memory_stats memory;
+	uint64_t buffer_bytes, used_bytes; /* of the buffer; and what of it holds entries */
+	uint64_t ring_bytes;
+	uint64_t rate_hz;
+	struct {
+		uint64_t bytes, cpu_ns; /* 0, 0: there is no stream */
+		uint64_t damaged; /* samples that the buffer had, but could not be read */
+	} stream;
+
+	/* What it comes to. */
+	uint64_t lost; /* samples that were taken, or should have been, and are not in the buffer */
+	uint64_t events_lost; /* names, mappings and threads may be missing */
+	uint64_t
+		overwritten; /* samples that made room for later ones, or were forgotten with their processes */
+	struct overwritten_process most_overwritten
+		[COUNTERS_MOST_OVERWRITTEN]; /* the worst first; samples 0: no more */
+	uint64_t from_ns, end_ns; /* whatever was sampled between them is in the buffer */
+	bool is_ring; /* that samples are overwritten is intended */
+};
+
+/* As of now. */
+void counters_collect(const struct session *session, struct counters *out);
+
+/* Adds them to the log, by name. */
+void counters_log(const struct counters *counters, struct fact_list *log);
+
+#endif

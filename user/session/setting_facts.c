@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* setting_facts.c - see setting_facts.h. */
+#include "session/setting_facts.h"
+
+#include "base/clock.h"
+#include "capture/kernel_side.h"
+#include "capture/sideband.h"
+#include "capture/source.h"
+#include "capture/sources.h"
+#include "recording/fact_list.h"
+#include "session/session_state.h"
+#include "session/stream.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#define MIB ((uint64_t)1 << 20)
+
+/* ---- options ----------------------------------------------------------------------- */
+
+/* Those that matter, as a command line; no paths, no arguments of the command. */
+struct command_line {
+	char text[512];
+};
+
+static void __attribute__((format(printf, 2, 3)))
+append(struct command_line *out, const char *format, ...)
+{
+	size_t used = strlen(out->text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(out->text + used, sizeof(out->text) - used, format, args);
+	va_end(args);
+}
+
+static void append_target(const struct session *session, struct command_line *out)
+{
+	const struct session_config *config = session->config;
+	size_t i;
+
+	if (config->all)
+		append(out, " --all");
+	for (i = 0; i < config->pid_count; i++)
+		append(out, "%s%d", i ? "," : " --pid ", (int)config->pids[i]);
+	if (!config->children)
+		append(out, " --no-children");
+	/* What its arguments are is nobody's business: --include-args asks for them. */
+	if (config->argv)
+		append(out, " -- %s", session->target.name);
+}
+
+static void describe_options(const struct session *session, struct command_line *out)
+{
+	const struct session_config *config = session->config;
+
+	append(out, "--rate %u --buffer-size %" PRIu64 " --unwind-memory %" PRIu64, config->rate_hz,
+	       config->buffer_bytes / MIB, config->unwind_bytes / MIB);
+	append(out, " %s --symbols=%s", config->kernel_stacks ? "--kernel" : "--user-only",
+	       config->addresses ? "addresses" : "names");
+	if (config->duration_s > 0)
+		append(out, " --duration %g", config->duration_s);
+	if (config->delay_s > 0)
+		append(out, " --delay %g", config->delay_s);
+	if (config->ring)
+		append(out, " --ring");
+	if (config->stream)
+		append(out, " --stream");
+	if (config->include_args)
+		append(out, " --include-args=%zu", config->include_args);
+	append_target(session, out);
+}
+
+/* ---- fallbacks ----------------------------------------------------------------------- */
+
+/* `what`, and the error that is why. */
+static void add_fallback(struct fact_list *log, const char *name, const char *what, int err)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%s: %s", what, strerror(-err));
+	fact_list_add_text(log, name, text);
+}
+
+static void add_fallbacks(const struct session *session, int symbols_error, struct fact_list *log)
+{
+	int mappings_error = session->kernel ? kernel_side_mappings_error(session->kernel) : 0;
+
+	if (mappings_error)
+		add_fallback(log, "fallback_mappings",
+			     "woken for every mapping of code on the machine: perf_event_mmap "
+			     "cannot be traced",
+			     mappings_error);
+	if (session->sideband && !sideband_has_build_ids(session->sideband))
+		fact_list_add_text(log, "fallback_build_ids",
+				   "read from the files: the kernel does not tell them");
+	if (stream_error(session->stream))
+		add_fallback(log, "fallback_stream", "ended early", stream_error(session->stream));
+	if (symbols_error == -EACCES)
+		fact_list_add_text(log, "fallback_kernel_symbols",
+				   "kernel frames have no names: kernel.kptr_restrict hides the "
+				   "addresses");
+	else if (symbols_error)
+		add_fallback(log, "fallback_kernel_symbols", "kernel frames have no names",
+			     symbols_error);
+}
+
+void setting_facts_add(const struct session *session, int symbols_error, struct fact_list *log)
+{
+	struct command_line options = {""};
+	struct utsname system;
+	size_t i;
+
+	describe_options(session, &options);
+	fact_list_add_text(log, "options", options.text);
+	for (i = 0; i < sources_count(session->sources); i++)
+		fact_list_add_text(log, "event", sources_at(session->sources, i)->event);
+	fact_list_add_number(log, "period_ns", NS_PER_SEC / session->config->rate_hz);
+	if (!uname(&system)) {
+		fact_list_add_text(log, "kernel_release", system.release);
+		fact_list_add_text(log, "kernel_version", system.version);
+	}
+	add_fallbacks(session, symbols_error, log);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* summary.c - see summary.h. */
+#include "session/summary.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "format/label.h"
+#include "profile/profile.h"
+#include "session/counters.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MISSED_SHOWN 100 /* one tick missed in so many is told */
+
+static void print_size(uint64_t bytes, char *text, size_t text_bytes)
+{
+	if (bytes < 1000000)
+		snprintf(text, text_bytes, "%" PRIu64 " kB", (bytes + 500) / 1000);
+	else
+		snprintf(text, text_bytes, "%.1f MB", (double)bytes / 1e6);
+}
+
+/* Who lost most of what the buffer could not hold: "12 of clang (pid 42)". */
+static void print_overwritten_processes(const struct counters *counters)
+{
+	const struct overwritten_process *process = counters->most_overwritten;
+	size_t n;
+
+	for (n = 0; n < COUNTERS_MOST_OVERWRITTEN && process[n].samples; n++)
+		log_more("%" PRIu64 " of them of %s (pid %u)", process[n].samples, process[n].name,
+			 process[n].tgid);
+}
+
+static void print_overwritten(const struct counters *counters)
+{
+	double held_s = (double)(counters->end_ns - counters->from_ns) / NS_PER_SEC;
+
+	if (counters->is_ring) {
+		log_info("the buffer held the last %.1f s; %" PRIu64
+			 " older samples were overwritten",
+			 held_s, counters->overwritten);
+		return;
+	}
+	log_warn("the buffer was full: the profile has the last %.1f s; %" PRIu64
+		 " older samples were overwritten; give a larger --buffer-size",
+		 held_s, counters->overwritten);
+	print_overwritten_processes(counters);
+}
+
+static void print_missed_ticks(const struct counters *counters)
+{
+	const uint64_t ticks = counters->kernel[GB_STAT_TICKS];
+	const uint64_t missed = counters->kernel[GB_STAT_TICKS_MISSED];
+
+	if (missed > ticks / MISSED_SHOWN)
+		log_more("%" PRIu64 " timer ticks (%.1f %%) did not come in time for a sample: a "
+			 "hypervisor had the CPUs, or interrupts were off",
+			 missed, (double)missed * 100 / (double)(ticks + missed));
+}
+
+static void print_forgotten(const struct expire_counts *expired)
+{
+	if (expired->processes || expired->threads)
+		log_more("forgotten, for they ended before: %" PRIu64 " processes, %" PRIu64
+			 " threads, %" PRIu64 " files",
+			 expired->processes, expired->threads, expired->objects);
+}
+
+/* `damaged`: samples that the buffer had, but could not be read. */
+static void print_losses(const struct counters *counters, uint64_t damaged)
+{
+	const uint64_t no_room = counters->tables.files.no_room;
+
+	if (damaged)
+		log_warn("%" PRIu64 " samples of damaged chunks of the buffer are missing: check "
+			 "this machine's memory, or report a bug of geckobpf",
+			 damaged);
+	if (counters->lost)
+		log_warn("%" PRIu64 " samples were lost: we could not keep up; lower --rate",
+			 counters->lost);
+	print_missed_ticks(counters);
+	if (counters->overwritten)
+		print_overwritten(counters);
+	print_forgotten(&counters->records.expired);
+	if (no_room)
+		log_warn("the unwind tables of %" PRIu64
+			 " file%s found no room: stacks may be cut; raise --unwind-memory",
+			 no_room, no_room == 1 ? "" : "s");
+	if (counters->events_lost)
+		log_warn("%" PRIu64
+			 " events were lost: some names, threads or libraries may be missing",
+			 counters->events_lost);
+}
+
+/* Stacks that ended early, by reason: "12 stacks truncated: stack not readable". */
+static void print_truncated(const struct profile_summary *summary)
+{
+	unsigned int end;
+
+	for (end = 0; end < GB_STACK_END_COUNT; end++)
+		if (summary->stack_ends[end] && label_stack_end(end))
+			log_more("%" PRIu64 " stacks truncated: %s", summary->stack_ends[end],
+				 label_stack_end(end));
+}
+
+/* Percent of the user stacks that are whole; negative: there were none. */
+static double complete_share(const struct profile_summary *summary)
+{
+	uint64_t complete = summary->stack_ends[GB_STACK_COMPLETE], all = complete;
+	unsigned int end;
+
+	for (end = 0; end < GB_STACK_END_COUNT; end++)
+		if (label_stack_end(end))
+			all += summary->stack_ends[end];
+	return all ? (double)complete * 100 / (double)all : -1;
+}
+
+void summary_print(const struct counters *counters, const char *path, uint64_t bytes,
+		   const struct profile_summary *profile)
+{
+	char size[32], complete[64] = "";
+	double share = complete_share(profile);
+
+	print_size(bytes, size, sizeof(size));
+	if (share >= 0)
+		snprintf(complete, sizeof(complete), ", %.1f %% of stacks complete", share);
+	log_info("wrote %s (%s): %" PRIu64 " samples of %" PRIu64 " thread%s, %" PRIu64 " lost%s",
+		 strcmp(path, "-") ? path : "to stdout", size, profile->samples, profile->threads,
+		 profile->threads == 1 ? "" : "s", counters->lost, complete);
+	print_truncated(profile);
+	if (strcmp(path, "-"))
+		log_more("open it at https://profiler.firefox.com (Load a profile from file)");
+	print_losses(counters, profile->damaged);
+}
+
+static void print_raw(const struct counters *counters, const char *path, uint64_t bytes,
+		      uint64_t samples)
+{
+	char size[32];
+
+	print_size(bytes, size, sizeof(size));
+	log_info("wrote %s (%s): a raw capture of %" PRIu64 " samples, %" PRIu64 " lost", path,
+		 size, samples, counters->lost);
+	log_more("geckobpf convert %s -o PROFILE.json.gz makes a profile of it", path);
+}
+
+void summary_print_raw(const struct counters *counters, const char *path, uint64_t bytes,
+		       uint64_t damaged)
+{
+	print_raw(counters, path, bytes,
+		  counters->records.samples - counters->overwritten - damaged);
+	print_losses(counters, damaged);
+}
+
+void summary_print_stream(const struct counters *counters, const char *path, uint64_t bytes,
+			  uint64_t samples, uint64_t missed)
+{
+	struct counters rest = *counters;
+
+	print_raw(counters, path, bytes, samples);
+	if (missed)
+		log_warn("%" PRIu64 " samples were overwritten before they could be written into "
+			 "%s; give a larger --buffer-size",
+			 missed, path);
+	/* It has what the buffer has no more, and what was forgotten. */
+	rest.overwritten = 0;
+	rest.records.expired = (struct expire_counts){0};
+	print_losses(&rest, counters->stream.damaged);
+}
+
+/* Without memory for its name it is left out. */
+static void print_hot(FILE *file, const struct profile_hot *hot, uint64_t samples)
+{
+	struct label label = {0};
+
+	if (!label_function(&label, &hot->function))
+		fprintf(file, "%5.1f %% %9" PRIu64 "  %.*s\n",
+			(double)hot->self_samples * 100 / (double)samples, hot->self_samples,
+			(int)label.count, label.items);
+	label_clear(&label);
+}
+
+void summary_print_top(const char *path, const struct profile_summary *profile)
+{
+	FILE *file = strcmp(path, "-") ? stdout : stderr;
+	size_t i;
+
+	for (i = 0; i < profile->top_count; i++)
+		print_hot(file, &profile->top[i], profile->samples);
+}
