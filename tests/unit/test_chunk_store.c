@@ -98,19 +98,23 @@ static void new_and_recycled_chunks_are_empty_and_unlinked(void **state)
 	close_scene(&scene);
 }
 
-static void at_most_two_chunks_are_kept(void **state)
+static void the_two_that_came_back_last_are_kept(void **state)
 {
 	struct scene scene;
-	struct chunk *chunks[4];
-	size_t n, round;
+	struct chunk *chunks[4], *again[4];
+	size_t n;
 
 	open_scene(&scene, 100 * CHUNK, CHUNK, CHUNK);
-	for (round = 0; round < 2; round++) {
-		for (n = 0; n < 4; n++)
-			chunks[n] = get(&scene, n, 1);
-		for (n = 0; n < 4; n++)
-			start_over(&scene, n, chunks[n]);
-	}
+	for (n = 0; n < 4; n++)
+		chunks[n] = get(&scene, n, 1);
+	for (n = 0; n < 4; n++)
+		start_over(&scene, n, chunks[n]);
+	for (n = 0; n < 4; n++)
+		again[n] = get(&scene, n, 1);
+	assert_ptr_equal(again[0], chunks[2]);
+	assert_ptr_equal(again[1], chunks[3]);
+	for (n = 0; n < 4; n++)
+		start_over(&scene, n, again[n]);
 	assert_int_equal(stats_of(&scene).made, 6);
 	assert_int_equal(stats_of(&scene).recycled, 2);
 	close_scene(&scene);
@@ -171,6 +175,25 @@ static void kept_chunks_are_used_again_when_they_fit(void **state)
 	assert_int_equal(stats_of(&scene).recycled, 1);
 	start_over(&scene, 0, small);
 	start_over(&scene, 1, large);
+	close_scene(&scene);
+}
+
+static void kept_chunks_go_when_all_have_to_be_smaller(void **state)
+{
+	struct chunk *in_use[OWNERS];
+	struct scene scene;
+	size_t n;
+
+	/* A 16th of the limit for one owner, half of that for two, and so on. */
+	open_scene(&scene, 16 * 8192, 1024, 8192);
+	start_over(&scene, 0, get(&scene, 0, 8192)); /* it is kept */
+	for (n = 0; n < OWNERS - 1; n++)
+		in_use[n] = get(&scene, n, 1);
+	assert_int_equal(stats_of(&scene).chunk_max_bytes, 1024);
+	in_use[n] = get(&scene, n, 8192);
+	assert_int_equal(stats_of(&scene).recycled, 0);
+	for (n = 0; n < OWNERS; n++)
+		start_over(&scene, n, in_use[n]);
 	close_scene(&scene);
 }
 
@@ -390,10 +413,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(new_and_recycled_chunks_are_empty_and_unlinked),
-		cmocka_unit_test(at_most_two_chunks_are_kept),
+		cmocka_unit_test(the_two_that_came_back_last_are_kept),
 		cmocka_unit_test(each_chunk_is_double_the_one_before_up_to_a_maximum),
 		cmocka_unit_test(a_chunk_is_at_least_as_large_as_asked),
 		cmocka_unit_test(kept_chunks_are_used_again_when_they_fit),
+		cmocka_unit_test(kept_chunks_go_when_all_have_to_be_smaller),
 		cmocka_unit_test(a_shrunk_chunk_counts_what_it_is),
 		cmocka_unit_test(three_rollovers_destroy_the_oldest_and_reuse_memory),
 		cmocka_unit_test(done_times_never_fall_along_the_queue),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -143,6 +144,74 @@ static void buffers_come_and_go_while_chunks_are_compressed(void **state)
 	chunk_store_close(store);
 }
 
+static void *compress_each(void *context)
+{
+	struct chunk *chunk;
+
+	while ((chunk = chunk_store_borrow(context, true)) != NULL)
+		chunk_store_return(context, chunk, fake_compress(chunk));
+	return NULL;
+}
+
+/* Often enough that the compressor waits already when there is work. */
+static void a_compressor_that_waits_is_woken(void **state)
+{
+	struct chunk_store *store = large_store(20);
+	struct room room = room_under(store, 1);
+	pthread_t thread;
+	uint64_t n;
+
+	assert_int_equal(pthread_create(&thread, NULL, compress_each, store), 0);
+	alarm(60);
+	for (n = 1; n <= 200; n++) {
+		put(room.buffer, n, LARGE - 2);
+		while (chunk_store_get_stats(store).compressed < n)
+			sched_yield();
+	}
+	alarm(0);
+	join(store, thread);
+	room_close(&room);
+	chunk_store_close(store);
+}
+
+struct slow {
+	struct chunk_store *store;
+	struct chunk *chunk;
+	atomic_bool is_over;
+};
+
+/* Gives the others time. */
+static void *return_late(void *context)
+{
+	struct slow *slow = context;
+	size_t n;
+
+	for (n = 0; n < 1000; n++)
+		sched_yield();
+	atomic_store(&slow->is_over, true);
+	chunk_store_return(slow->store, slow->chunk, NULL);
+	return NULL;
+}
+
+static void a_pause_waits_for_what_is_borrowed(void **state)
+{
+	struct chunk_store *store = large_store(20);
+	struct room room = room_under(store, 1);
+	struct slow slow = {.store = store};
+	pthread_t thread;
+
+	put(room.buffer, 1, LARGE - 2);
+	slow.chunk = chunk_store_borrow(store, false);
+	assert_non_null(slow.chunk);
+	assert_int_equal(pthread_create(&thread, NULL, return_late, &slow), 0);
+	chunk_store_pause(store);
+	assert_true(atomic_load(&slow.is_over));
+	chunk_store_resume(store);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	room_close(&room);
+	chunk_store_close(store);
+}
+
 static void a_compressor_without_work_stops(void **state)
 {
 	struct chunk_store *store = large_store(20);
@@ -213,13 +282,40 @@ static void a_forked_child_can_read_whatever_the_compressor_did(void **state)
 	chunk_store_close(store);
 }
 
+static void in_a_forked_child_nothing_is_borrowed(void **state)
+{
+	struct chunk_store *store = large_store(20);
+	struct room room = room_under(store, 1);
+	struct chunk *chunk;
+	pid_t child;
+	int status = 0;
+
+	put(room.buffer, 1, LARGE - 2);
+	child = chunk_store_fork(store);
+	if (child == 0)
+		_exit(chunk_store_borrow(store, false) ? 1 : 0);
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	/* But in its parent. */
+	chunk = chunk_store_borrow(store, false);
+	assert_non_null(chunk);
+	chunk_store_return(store, chunk, NULL);
+	room_close(&room);
+	chunk_store_close(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thousands_of_puts_while_chunks_are_compressed),
 		cmocka_unit_test(buffers_come_and_go_while_chunks_are_compressed),
+		cmocka_unit_test(a_compressor_that_waits_is_woken),
+		cmocka_unit_test(a_pause_waits_for_what_is_borrowed),
 		cmocka_unit_test(a_compressor_without_work_stops),
 		cmocka_unit_test(a_forked_child_can_read_whatever_the_compressor_did),
+		cmocka_unit_test(in_a_forked_child_nothing_is_borrowed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
