@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_address_sort.c - the radix sort of symbols, and the cache of addresses. */
+/* test_address_sort.c - the radix sort of symbols. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "symbol/address_cache.h"
 #include "symbol/address_sort.h"
 
 #define COUNT 5000
@@ -105,48 +104,6 @@ static void test_sort_no_memory(void **state)
 	check_sorted(COUNT);
 }
 
-static void test_cache(void **state)
-{
-	struct address_cache cache = {0};
-	uint32_t value = 99;
-	uint64_t i;
-
-	assert_false(address_cache_get(&cache, 0, &value));
-	for (i = 0; i < 10000; i++)
-		assert_int_equal(address_cache_put(&cache, i << 40 | i << 12, (uint32_t)i), 0);
-	for (i = 0; i < 10000; i++) {
-		assert_true(address_cache_get(&cache, i << 40 | i << 12, &value));
-		assert_int_equal(value, i);
-		assert_false(address_cache_get(&cache, (i << 40 | i << 12) + 1, &value));
-	}
-	address_cache_free(&cache);
-	assert_false(address_cache_get(&cache, 0, &value));
-}
-
-static int cache_many(void *context)
-{
-	struct address_cache cache = {0};
-	uint32_t value;
-	uint64_t i;
-	int err = 0;
-
-	for (i = 0; i < 100 && !err; i++)
-		err = address_cache_put(&cache, i, (uint32_t)i);
-	/* What went in before is still there. */
-	if (i > 1) {
-		assert_true(address_cache_get(&cache, i - 2, &value));
-		assert_int_equal(value, i - 2);
-	}
-	assert_int_equal(address_cache_get(&cache, i - 1, &value), !err);
-	address_cache_free(&cache);
-	return err;
-}
-
-static void test_cache_no_memory(void **state)
-{
-	assert_int_equal(alloc_fail_each(cache_many, NULL), 3);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,8 +111,6 @@ int main(void)
 		cmocka_unit_test(test_sort_small),
 		cmocka_unit_test(test_sort_in_order_needs_nothing),
 		cmocka_unit_test(test_sort_no_memory),
-		cmocka_unit_test(test_cache),
-		cmocka_unit_test(test_cache_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

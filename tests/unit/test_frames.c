@@ -20,7 +20,7 @@
 #include "profile/frames.h"
 #include "format/label.h"
 #include "profile/libs.h"
-#include "base/unique.h"
+#include "base/u64_map.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
 #include "target/object.h"
@@ -314,7 +314,6 @@ static void kernel_functions(void **state)
 static void addresses(void **state)
 {
 	struct room room;
-	uint32_t number;
 
 	assert_int_equal(open_room(&room, true), 0);
 	assert_string_equal(name_of(&room, LIB_START + 0x123, false, true), "0x7f0000000123");
@@ -324,8 +323,8 @@ static void addresses(void **state)
 	assert_string_equal(name_of(&room, GB_STACK_END_COUNT, false, false), "0xd");
 	assert_int_equal(frames_unnamed(room.frames), 0);
 	/* Which libs to list is known here too. */
-	assert_true(unique_find(frames_objects(room.frames), lib.number, &number));
-	assert_false(unique_find(frames_objects(room.frames), self.number, &number));
+	assert_int_not_equal(u64_map_get(frames_objects(room.frames), lib.number), U64_MAP_NONE);
+	assert_int_equal(u64_map_get(frames_objects(room.frames), self.number), U64_MAP_NONE);
 	label_clear(&label);
 	close_room(&room);
 }

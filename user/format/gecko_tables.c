@@ -6,7 +6,7 @@
 #include "format/gecko_thread.h"
 
 #include "base/intern.h"
-#include "base/unique.h"
+#include "base/u64_map.h"
 #include "format/gecko_process.h"
 #include "format/json.h"
 #include "format/spool.h"
@@ -58,7 +58,7 @@ static void write_frame(struct json *json, uint32_t string, const struct profile
 }
 
 static int write_frames(const struct gecko_thread *thread, const struct gecko_labels *labels,
-			struct unique_table *strings, struct json *json)
+			struct u64_map *strings, struct json *json)
 {
 	uint32_t string;
 	size_t i;
@@ -68,14 +68,14 @@ static int write_frames(const struct gecko_thread *thread, const struct gecko_la
 	for (i = 0; i < thread->frames.count && !err; i++) {
 		uint32_t frame = thread->frames.items[i];
 
-		err = unique_add(strings, labels->text_of[frame], &string);
+		err = u64_map_number(strings, labels->text_of[frame], &string);
 		write_frame(json, string, frames_at(labels->process->frames, frame));
 	}
 	table_end(json);
 	return err;
 }
 
-static void write_strings(const struct gecko_labels *labels, const struct unique_table *strings,
+static void write_strings(const struct gecko_labels *labels, const struct u64_map *strings,
 			  struct json *json)
 {
 	size_t i, length;
@@ -93,7 +93,7 @@ static void write_strings(const struct gecko_labels *labels, const struct unique
 int gecko_thread_write_tables(struct gecko_thread *thread, const struct gecko_labels *labels,
 			      struct json *json)
 {
-	struct unique_table strings = {0};
+	struct u64_map strings = {0};
 	int err = write_rows(json, "samples", SAMPLES_SCHEMA, thread->rows);
 
 	json_key_literal(json, "markers", MARKERS_TABLE);
@@ -103,6 +103,6 @@ int gecko_thread_write_tables(struct gecko_thread *thread, const struct gecko_la
 		err = write_rows(json, "stackTable", STACKS_SCHEMA, thread->stack_rows);
 	if (!err)
 		write_strings(labels, &strings, json);
-	unique_clear(&strings);
+	u64_map_clear(&strings);
 	return err ? err : json_error(json);
 }

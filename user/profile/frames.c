@@ -2,7 +2,7 @@
 /*
  * frames.c - see frames.h.
  *
- * An address is looked up once in each era (address_cache). What is found has a number by its bytes: functions and frames
+ * An address is looked up once in each era. What is found has a number by its bytes: functions and frames
  * exist once, and texts, so that a function is known by where its texts are.
  */
 #include "profile/frames.h"
@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "base/intern.h"
-#include "base/unique.h"
+#include "base/u64_map.h"
 #include "buffer/profile_buffer.h"
 #include "profile/libs.h"
 #include "symbol/kernel_symbols.h"
@@ -22,13 +22,6 @@
 #include "target/address_space.h"
 #include "target/object.h"
 #include "target/process.h"
-
-/* Frame by address: ids[number of the address]. */
-struct address_cache {
-	struct unique_table addresses;
-	uint32_t *ids;
-	size_t capacity;
-};
 
 struct frames {
 	struct frames_source source;
@@ -42,8 +35,8 @@ struct frames {
 		struct profile_frame *items;
 		size_t count, capacity;
 	} items;
-	struct address_cache user, kernel;
-	struct unique_table objects;
+	struct u64_map user, kernel; /* frames by address */
+	struct u64_map objects; /* numbers of those that addresses were found in */
 	uint64_t now_ns, era_from_ns, era_end_ns;
 	uint64_t unnamed;
 	uint32_t epoch;
@@ -70,19 +63,13 @@ int frames_open(struct frames **out, const struct frames_source *source)
 	return 0;
 }
 
-static void clear_cache(struct address_cache *cache)
-{
-	unique_clear(&cache->addresses);
-	free(cache->ids);
-}
-
 void frames_close(struct frames *frames)
 {
 	if (!frames)
 		return;
-	clear_cache(&frames->user);
-	clear_cache(&frames->kernel);
-	unique_clear(&frames->objects);
+	u64_map_clear(&frames->user);
+	u64_map_clear(&frames->kernel);
+	u64_map_clear(&frames->objects);
 	intern_close(frames->frame_keys);
 	intern_close(frames->function_keys);
 	intern_close(frames->texts);
@@ -112,7 +99,7 @@ void frames_seek(struct frames *frames, uint64_t time_ns)
 	}
 	frames->era_from_ns = time_ns;
 	frames->era_end_ns = era_end_ns;
-	unique_reset(&frames->user.addresses);
+	u64_map_reset(&frames->user);
 	frames->epoch++;
 }
 
@@ -220,7 +207,7 @@ static int find_user(struct frames *frames, struct finding *found)
 		address_space_find(&frames->source.process->space, address, frames->now_ns);
 	const struct object *object = mapping ? mapping->object : NULL;
 	uint32_t number;
-	int err = object ? unique_add(&frames->objects, object->number, &number) : 0;
+	int err = object ? u64_map_number(&frames->objects, object->number, &number) : 0;
 
 	if (err)
 		return err;
@@ -306,37 +293,26 @@ static int make_frame(struct frames *frames, const struct frame *frame, uint32_t
  * An address is entered into the cache after its frame is known, so that a failure leaves no
  * trace.
  */
-static int fill_cache(struct frames *frames, struct address_cache *cache, const struct frame *frame,
+static int fill_cache(struct frames *frames, struct u64_map *cache, const struct frame *frame,
 		      uint32_t *id)
 {
-	size_t need = cache->addresses.count + 1;
-	uint32_t number;
-	int err = array_reserve((void **)&cache->ids, &cache->capacity, need, sizeof(*cache->ids));
+	int err = make_frame(frames, frame, id);
 
-	if (!err)
-		err = make_frame(frames, frame, id);
-	if (!err)
-		err = unique_add(&cache->addresses, frame->value, &number);
-	if (!err)
-		cache->ids[number] = *id;
-	return err;
+	return err ? err : u64_map_put(cache, frame->value, *id);
 }
 
 int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id)
 {
 	bool is_kernel = frame_is(&node->frame, GB_FRAME_KERNEL);
 	bool is_raw = frames->source.addresses || (is_kernel && !frames->source.kernel);
-	struct address_cache *cache = is_kernel ? &frames->kernel : &frames->user;
+	struct u64_map *cache = is_kernel ? &frames->kernel : &frames->user;
 	struct frame frame = node->frame;
-	uint32_t number;
 
 	if (!kind_of(&frame)->find)
 		return make_frame(frames, &frame, id);
 	frame.value -= is_leaf || is_raw ? 0 : 1;
-	if (!unique_find(&cache->addresses, frame.value, &number))
-		return fill_cache(frames, cache, &frame, id);
-	*id = cache->ids[number];
-	return 0;
+	*id = u64_map_get(cache, frame.value);
+	return *id == U64_MAP_NONE ? fill_cache(frames, cache, &frame, id) : 0;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -366,7 +342,7 @@ uint64_t frames_unnamed(const struct frames *frames)
 	return frames->unnamed;
 }
 
-const struct unique_table *frames_objects(const struct frames *frames)
+const struct u64_map *frames_objects(const struct frames *frames)
 {
 	return &frames->objects;
 }

@@ -22,7 +22,7 @@ struct frames;
 struct kernel_symbols;
 struct libs;
 struct process;
-struct unique_table;
+struct u64_map;
 
 /* All is borrowed. */
 struct frames_source {
@@ -58,6 +58,6 @@ const struct profile_function *frames_function(const struct frames *frames, uint
 /* Distinct addresses for which there was no name. */
 uint64_t frames_unnamed(const struct frames *frames);
 /* Numbers of the objects that addresses were found in. */
-const struct unique_table *frames_objects(const struct frames *frames);
+const struct u64_map *frames_objects(const struct frames *frames);
 
 #endif

@@ -16,7 +16,7 @@
 #include <sys/auxv.h>
 
 #include "base/array.h"
-#include "base/unique.h"
+#include "base/u64_map.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
 #include "target/address_space.h"
@@ -243,15 +243,13 @@ static int add_lib(struct profile_libs *out, const struct mapping *mapping, uint
 	return err;
 }
 
-static bool is_listed(const struct mapping *mapping, const struct unique_table *used)
+static bool is_listed(const struct mapping *mapping, const struct u64_map *used)
 {
-	uint32_t number;
-
 	return mapping && mapping->object->kind != OBJECT_ANONYMOUS &&
-	       unique_find(used, mapping->object->number, &number);
+	       u64_map_get(used, mapping->object->number) != U64_MAP_NONE;
 }
 
-int libs_list(const struct address_space *space, const struct unique_table *used,
+int libs_list(const struct address_space *space, const struct u64_map *used,
 	      struct profile_libs *out)
 {
 	const struct mapping *current = NULL, *next;

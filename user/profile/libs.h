@@ -20,7 +20,7 @@ struct object;
 struct symbol_file;
 struct symbolizer;
 struct profile_files;
-struct unique_table;
+struct u64_map;
 
 /*
  * `symbolizer` is borrowed; NULL: one of its own, which reads headers and build ids only. 0 or
@@ -56,7 +56,7 @@ struct profile_libs {
  * What was mapped at the end, sorted by start, none overlapping. `used` holds the numbers of the objects to list. The caller frees
  * libs->items. 0 or -ENOMEM.
  */
-int libs_list(const struct address_space *space, const struct unique_table *used,
+int libs_list(const struct address_space *space, const struct u64_map *used,
 	      struct profile_libs *out);
 
 /* `samples` more have a leaf in the object for which there was no name. */

@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "buffer/profile_buffer.h"
-#include "base/unique.h"
+#include "base/u64_map.h"
 
 #define STACKS_MAX (1U << 18)
 #define SLOT_BYTES_MAX (20U << 20)
@@ -54,7 +54,7 @@ struct stacks {
 	struct stacks_limits limits;
 	uint32_t era; /* the epoch of `frames` */
 	struct nodes nodes;
-	struct unique_table keys; /* prefix << 32 | frame */
+	struct u64_map keys; /* prefix << 32 | frame */
 	struct counts self_samples; /* by frame */
 	struct way way;
 	struct climbed climbed;
@@ -84,7 +84,7 @@ void stacks_close(struct stacks *stacks)
 		return;
 	while (stacks->users)
 		stacks_leave(stacks->users);
-	unique_clear(&stacks->keys);
+	u64_map_clear(&stacks->keys);
 	free(stacks->nodes.items);
 	free(stacks->self_samples.items);
 	free(stacks->way.items);
@@ -143,7 +143,7 @@ static void forget_if_many(struct stacks *stacks)
 	    stacks->slot_bytes < stacks->limits.slot_bytes)
 		return;
 	clear_nodes(stacks);
-	unique_reset(&stacks->keys);
+	u64_map_reset(&stacks->keys);
 	for (user = stacks->users; user; user = user->next)
 		id_map_clear(&user->ids);
 	stacks->slot_bytes = 0;
@@ -229,12 +229,12 @@ static int reserve_count(struct counts *counts, uint32_t frame)
 /* Most often the stack of a prefix and a frame is the one that was made right after the prefix's. */
 static int number_of(struct stacks *stacks, uint32_t prefix, uint32_t frame, uint32_t *stack)
 {
-	const struct unique_table *keys = &stacks->keys;
+	const struct u64_map *keys = &stacks->keys;
 	size_t next = prefix == STACKS_NONE ? 0 : (size_t)prefix + 1;
 	uint64_t key = (uint64_t)prefix << 32 | frame;
 
 	if (next >= keys->count || keys->keys[next] != key)
-		return unique_add(&stacks->keys, key, stack);
+		return u64_map_number(&stacks->keys, key, stack);
 	*stack = (uint32_t)next;
 	return 0;
 }

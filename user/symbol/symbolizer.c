@@ -11,7 +11,7 @@
  */
 #include "symbol/symbolizer.h"
 #include "base/intern.h"
-#include "symbol/address_cache.h"
+#include "base/u64_map.h"
 #include "elf/debug_file.h"
 #include "symbol/demangle.h"
 #include "elf/elf_file.h"
@@ -39,7 +39,7 @@ struct symbol_file {
 	int layout_err, symbols_err; /* what came of it */
 	struct elf_layout layout;
 	struct symbol_table *table;
-	struct address_cache cache; /* of file offsets */
+	struct u64_map cache; /* of file offsets */
 };
 
 struct symbolizer {
@@ -77,7 +77,7 @@ static void close_file(struct symbol_file *file)
 {
 	elf_layout_free(&file->layout);
 	symbol_table_close(file->table);
-	address_cache_free(&file->cache);
+	u64_map_clear(&file->cache);
 	free(file);
 }
 
@@ -316,7 +316,7 @@ static int find_symbol(struct symbol_file *file, uint64_t offset, uint32_t *numb
 		symbol = symbol_table_find(file->table, address);
 	if (symbol)
 		*number = (uint32_t)symbol_table_index(file->table, symbol) + 1;
-	return address_cache_put(&file->cache, offset, *number);
+	return u64_map_put(&file->cache, offset, *number);
 }
 
 int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol *out)
@@ -325,7 +325,8 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol 
 	uint32_t number;
 	int err = need_symbols(file);
 
-	if (!err && !address_cache_get(&file->cache, offset, &number))
+	number = u64_map_get(&file->cache, offset);
+	if (!err && number == U64_MAP_NONE)
 		err = find_symbol(file, offset, &number);
 	if (err)
 		return err;
