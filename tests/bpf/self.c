@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "geckobpf.skel.h"
 #include "geckobpf_abi.h"
 
 #define INNER_FRAMES 16 /* more than there are between self_check() and the system call */
@@ -143,6 +144,15 @@ static int run_program(void)
 	return bpf_prog_test_run_opts(self.program, &options);
 }
 
+/* The descriptor of a program; negative: there is none. */
+static int program_fd(const char *name)
+{
+	const struct bpf_object *object = kernel_side_skeleton(self.kernel)->obj;
+	const struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+
+	return program ? bpf_program__fd(program) : -ENOENT;
+}
+
 static NOINLINE int take_sample(void)
 {
 	int err = run_program();
@@ -166,7 +176,7 @@ static int open_kernel(void)
 		err = kernel_side_attach(self.kernel);
 	if (err)
 		return err;
-	self.program = kernel_side_program_fd(self.kernel, "sample_caller");
+	self.program = program_fd("sample_caller");
 	self.ring = ring_buffer__new(kernel_side_ring_fd(self.kernel, 0), on_record, NULL, NULL);
 	return self.ring ? 0 : -errno;
 }
@@ -418,8 +428,7 @@ void self_print_verified(void)
 		struct bpf_prog_info info = {0};
 		__u32 size = sizeof(info);
 
-		if (!bpf_obj_get_info_by_fd(kernel_side_program_fd(self.kernel, programs[i]), &info,
-					    &size) &&
+		if (!bpf_obj_get_info_by_fd(program_fd(programs[i]), &info, &size) &&
 		    info.verified_insns) /* told since 5.16 */
 			printf("# %s: %u instructions verified\n", programs[i],
 			       info.verified_insns);

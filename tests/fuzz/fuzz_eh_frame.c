@@ -15,6 +15,8 @@
 #include "unwind/row_builder.h"
 #include "unwind/table.h"
 
+#include "../unwind_rule.h"
+
 #define TEXT_AT 0x1000
 #define TEXT_BYTES 0x4000
 #define FRAMES_AT (TEXT_AT + TEXT_BYTES)

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../unwind_rule.h"
 #include "cfi_oracle.h"
 #include "unwind/table.h"
 

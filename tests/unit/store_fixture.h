@@ -9,6 +9,7 @@
 #include "unwind/store.h"
 #include "unwind/table.h"
 
+#include "../unwind_rule.h"
 #include "alloc.h"
 
 #define NOW 1000000000000ULL
@@ -16,7 +17,6 @@
 #define MAX_POOLS 4
 #define USABLE                                                                                     \
 	(GB_POOL_CHUNKS - 1) /* chunks of one pool that tables get; one is kept for compaction */
-#define ROW(rule, offset) ((uint32_t)(rule) << UNWIND_PAGE_BITS | (uint32_t)(offset))
 
 /* ---- memory, as the kernel's maps would be ----------------------------------------------------------- */
 
@@ -136,7 +136,7 @@ static inline struct unwind_table *make_table(const struct shape *shape)
 	for (page = 0; page < shape->pages; page++) {
 		table->pages[page] = (struct unwind_page){.first = row, .count = shape->rows};
 		for (i = 0; i < shape->rows; i++, row++)
-			table->rows[row] = ROW(row % shape->rules, i * 4096 / shape->rows);
+			table->rows[row] = ROW(i * 4096 / shape->rows, row % shape->rules);
 	}
 	return table;
 }

@@ -7,6 +7,8 @@
 #include "unwind/row_builder.h"
 #include "unwind/table.h"
 
+#include "../unwind_rule.h"
+
 #define TEXT IMAGE_TEXT
 
 static inline int compile_image(struct unwind_table **table, const uint8_t *bytes, size_t size)

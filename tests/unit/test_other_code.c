@@ -13,6 +13,7 @@
 #include "unwind/other_code.h"
 #include "unwind/table.h"
 
+#include "../unwind_rule.h"
 #include "alloc.h"
 #include "elf_fixture.h"
 

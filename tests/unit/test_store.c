@@ -17,8 +17,8 @@
 static void layout(void **state)
 {
 	struct unwind_page pages[] = {{0, 2}, {2, 1}, {3, 3}};
-	uint32_t rows[] = {ROW(1, 0), ROW(0, 0x10),  ROW(1, 0),
-			   ROW(2, 0), ROW(0, 0xffe), ROW(1, 0xfff)};
+	uint32_t rows[] = {ROW(0, 1), ROW(0x10, 0),  ROW(0, 1),
+			   ROW(0, 2), ROW(0xffe, 0), ROW(0xfff, 1)};
 	struct gb_unwind_rule rules[] = {rule_of(7), rule_of(8), rule_of(9)};
 	const struct unwind_table table = {.first_page = 0x401,
 					   .page_count = 3,

@@ -107,7 +107,7 @@ static struct unwind_table *model_table(const struct model *model)
 	uint32_t i;
 
 	for (i = 0; i < table->row_count; i++)
-		table->rows[i] = ROW(i / model->rows_per_page, table->rows[i] & 4095);
+		table->rows[i] = ROW(table->rows[i] & 4095, i / model->rows_per_page);
 	for (i = 0; i < model->page_count; i++)
 		table->rules[i] = model_rule(model, i);
 	return table;

@@ -54,7 +54,6 @@ static uint32_t crc_of(const void *head, size_t size)
 struct section_writer {
 	struct section_sink sink;
 	int error;
-	uint64_t bytes_out;
 	ZSTD_CCtx *zstd;
 	uint8_t *items; /* header and frame */
 	size_t capacity;
@@ -62,11 +61,7 @@ struct section_writer {
 
 static int write_all(struct section_writer *writer, const void *bytes, size_t size)
 {
-	int err = writer->sink.write(writer->sink.context, bytes, size);
-
-	if (!err)
-		writer->bytes_out += size;
-	return err;
+	return writer->sink.write(writer->sink.context, bytes, size);
 }
 
 int section_writer_open(struct section_writer **out, const struct section_sink *sink)
@@ -138,11 +133,6 @@ int section_write(struct section_writer *writer, uint16_t kind, const void *byte
 	if (!writer->error)
 		writer->error = write_all(writer, writer->items, total);
 	return writer->error;
-}
-
-uint64_t section_bytes_out(const struct section_writer *writer)
-{
-	return writer->bytes_out;
 }
 
 /* ---- reading --------------------------------------------------------------------- */

@@ -39,9 +39,6 @@ void section_writer_close(struct section_writer *writer);
 /* Compresses and writes one section. 0, -E2BIG, -ENOMEM, -EIO (zstd), the sink's error; the first one sticks. */
 int section_write(struct section_writer *writer, uint16_t kind, const void *bytes, size_t size);
 
-/* Of the file so far. */
-uint64_t section_bytes_out(const struct section_writer *writer);
-
 /* What could not be read. */
 struct section_damage {
 	uint64_t sections; /* whose header is sound and whose content is not */

@@ -291,14 +291,6 @@ int kernel_side_list_tasks(struct kernel_side *kernel,
 	return err;
 }
 
-int kernel_side_program_fd(const struct kernel_side *kernel, const char *name)
-{
-	const struct bpf_program *program =
-		bpf_object__find_program_by_name(kernel->skel->obj, name);
-
-	return program ? bpf_program__fd(program) : -ENOENT;
-}
-
 size_t kernel_side_ring_count(const struct kernel_side *kernel)
 {
 	return kernel->ring_count;

@@ -50,9 +50,6 @@ int kernel_side_list_tasks(struct kernel_side *kernel,
 			   void (*take)(void *context, const void *record, size_t size),
 			   void *context);
 
-/* The descriptor of a program, for tests; -errno. */
-int kernel_side_program_fd(const struct kernel_side *kernel, const char *name);
-
 size_t kernel_side_ring_count(const struct kernel_side *kernel);
 /* Map descriptors of sample ring `index`, and of the control ring. */
 int kernel_side_ring_fd(const struct kernel_side *kernel, size_t index);

@@ -324,24 +324,3 @@ void unwind_table_close(struct unwind_table *table)
 	free(table->segments);
 	free(table);
 }
-
-const struct gb_unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t address)
-{
-	uint64_t page = (address >> UNWIND_PAGE_BITS) - table->first_page;
-	uint32_t offset = ROW_OFFSET((uint32_t)address);
-	uint32_t low, high;
-
-	if (page >= table->page_count)
-		return NULL;
-	low = table->pages[page].first;
-	high = low + table->pages[page].count;
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (ROW_OFFSET(table->rows[middle]) <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &table->rules[ROW_RULE(table->rows[low])];
-}

@@ -72,7 +72,4 @@ struct unwind_source {
 int unwind_table_compile(struct unwind_table **out, const struct unwind_source *source);
 void unwind_table_close(struct unwind_table *table);
 
-/* The rule for `address` (a virtual address of the file), as the unwinder in the kernel finds it; NULL: outside. */
-const struct gb_unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t address);
-
 #endif
