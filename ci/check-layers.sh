@@ -5,7 +5,8 @@
 #   base <- elf <- target, unwind <- recording (also buffer) <- capture, archive
 #                  symbol         <- profile <- format <- session <- cmd <- main
 #
-# Only capture knows libbpf and the skeletons. Everyone may include the records of include/.
+# Only commands print; below them what is wrong is a value (base/error.h), and what happens an event (session/event.h). Debug
+# messages may come from everywhere. Only capture knows libbpf and the skeletons. Everyone may include the records of include/.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -68,6 +69,11 @@ check_files()
 		if [ "$room" != capture ] && grep -qE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<(bpf/|linux/bpf\.h)' "$file"; then
 			echo "    $file: only capture includes libbpf"
 		fi
+		case $room in
+		base | cmd | main) ;;
+		*) grep -nE '\<(log_(error|warn|info|more|status|problem)|v?printf|puts|perror)\(|\((stderr|stdout)\>' "$file" |
+			sed "s,^\([0-9]*\):.*,    $file:\1: only commands print," ;;
+		esac
 	done
 }
 

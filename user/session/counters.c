@@ -11,7 +11,7 @@
 #include "capture/source.h"
 #include "capture/sources.h"
 #include "recording/fact_list.h"
-#include "session/session_state.h"
+#include "session/state.h"
 #include "target/process.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "session/gathered_facts.h"
 
 #include "base/clock.h"
-#include "session/session_state.h"
+#include "session/state.h"
 #include "session/setting_facts.h"
 
 #include <stdio.h>

@@ -4,15 +4,15 @@
 
 #include "archive/archive.h"
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/error.h"
 #include "session/gathered_facts.h"
 #include "base/output.h"
+#include "base/progress.h"
 #include "format/gecko.h"
 #include "format/spool.h"
 #include "profile/profile.h"
 #include "session/elsewhere.h"
-#include "session/session_state.h"
-#include "session/summary.h"
+#include "session/state.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
 #include "target/command.h"
@@ -54,27 +54,27 @@ static void default_path(const struct session *session, char *path, size_t path_
 		snprintf(path, path_bytes, "%s-%u-%s.json.gz", safe, session->target.tgid, when);
 }
 
-int save_check(struct session *session)
+int save_check(struct session *session, struct error *error)
 {
+	const char *output = session->config->output;
 	char path[128];
 	int err;
 
 	/* The stream is the output. */
-	if (session->config->stream && !session->config->output)
+	if (session->config->stream && !output)
 		return 0;
 	/* A command has no pid yet; its file is named, in the same directory, when it has. */
 	default_path(session, path, sizeof(path));
-	err = output_check(session->config->output ? session->config->output : path);
-	if (!err)
-		return 0;
-	if (err == -EINVAL)
-		log_error(
-			"%s: unknown suffix; give a .json, .json.gz, .json.zst or .gbpf file, or - "
-			"for stdout",
-			session->config->output);
-	else
-		log_error("%s: cannot write there: %s; give another file with --output",
-			  session->config->output ? session->config->output : path, strerror(-err));
+	err = output_check(output ? output : path);
+	if (err == -EINVAL) {
+		error_set(error, err, output, "unknown suffix");
+		error_advise(error,
+			     "give a .json, .json.gz, .json.zst or .gbpf file, or - for stdout");
+	} else if (err) {
+		error_set(error, err, output ? output : path, "cannot write there: %s",
+			  strerror(-err));
+		error_advise(error, "give another file with --output");
+	}
 	return err;
 }
 
@@ -83,26 +83,28 @@ int save_check(struct session *session)
 /* Everything that gecko_write() needs for as long as it may be called again. */
 struct writing {
 	struct gathered_facts gathered;
-	struct progress_view view;
+	struct progress_view *view; /* NULL: nobody looks */
 	struct progress whole;
 	struct symbolizer *symbolizer;
 	struct kernel_symbols *kernel;
 };
 
-/* Why kernel frames have no names; logs it. */
-static int open_kernel_symbols(struct writing *writing)
+/* Why kernel frames have no names; a warning. */
+static int open_kernel_symbols(struct session *session, struct writing *writing)
 {
 	int err = kernel_symbols_open(&writing->kernel, NULL);
+	struct error error = {0};
 
-	if (err == -EACCES)
-		log_warn("kernel symbols: hidden; kernel frames have no names. To see them: sysctl "
-			 "kernel.kptr_restrict=0");
-	else if (err && err != -ENOMEM)
-		log_warn("kernel symbols: %s; kernel frames have no names", strerror(-err));
+	if (!err || err == -ENOMEM)
+		return err;
+	error_set(&error, err, "kernel symbols", "%s", err == -EACCES ? "hidden" : strerror(-err));
+	error_advise(&error, "kernel frames have no names%s",
+		     err == -EACCES ? ". To see them: sysctl kernel.kptr_restrict=0" : "");
+	session_tell_error(session, SESSION_WARNING, &error);
 	return err;
 }
 
-static int open_symbols(const struct session *session, struct writing *writing, bool raw,
+static int open_symbols(struct session *session, struct writing *writing, bool raw,
 			int *kernel_error)
 {
 	const struct symbol_search search = {.dirs = session->config->symbol_dirs,
@@ -116,7 +118,7 @@ static int open_symbols(const struct session *session, struct writing *writing, 
 		return 0;
 	err = symbolizer_open(&writing->symbolizer, &options);
 	if (!err && session->config->kernel_stacks)
-		*kernel_error = open_kernel_symbols(writing);
+		*kernel_error = open_kernel_symbols(session, writing);
 	return *kernel_error == -ENOMEM ? -ENOMEM : err;
 }
 
@@ -134,11 +136,11 @@ static int prepare(struct session *session, struct writing *writing, bool raw, u
 	int err, kernel_error, log_err;
 
 	/* Who writes a capture has no say on the terminal: the recording has. */
-	writing->view.style = until_ns ? PROGRESS_NONE : session->config->progress;
+	writing->view = until_ns ? NULL : session->config->progress;
 	stages_enter(&session->stages, "symbols");
 	gathered_facts_collect(session, &writing->gathered);
 	writing->gathered.facts.until_ns = until_ns;
-	progress_begin(&writing->whole, &writing->view, "reading kernel symbols",
+	progress_begin(&writing->whole, writing->view, "reading kernel symbols",
 		       KERNEL_SYMBOLS_WORK + writing->gathered.counters.used_bytes + 1);
 	err = open_symbols(session, writing, raw, &kernel_error);
 	progress_add(&writing->whole, KERNEL_SYMBOLS_WORK);
@@ -190,8 +192,8 @@ static int write_to(struct session *session, struct writing *writing, const char
 		    struct profile_summary *summary, uint64_t *bytes, char failed[PATH_BYTES])
 {
 	const struct output_options options = {
-		.is_cancelled = session_is_cancelled,
-		.context = session,
+		.is_cancelled = session->is_cancelled,
+		.context = session->context,
 		.owner_uid = session->account.is_set ? (int)session->account.uid : -1,
 		.owner_gid = session->account.is_set ? (int)session->account.gid : -1,
 	};
@@ -225,30 +227,52 @@ static int write_to(struct session *session, struct writing *writing, const char
 	return err;
 }
 
-/* Whether there is a profile, and what there is to say of it, or of its absence. */
-static int write_and_report(struct session *session, struct writing *writing, const char *path,
-			    char failed[PATH_BYTES])
+/* Nothing has looked at the samples of a raw capture. */
+static void count_raw(const struct session *session, struct session_saved *saved)
 {
-	struct profile_summary summary = {0};
-	uint64_t bytes = 0;
+	const struct counters *counters = &saved->counters;
+
+	saved->profile.damaged = recording_damaged(session->processes);
+	saved->profile.samples =
+		counters->records.samples - counters->overwritten - saved->profile.damaged;
+}
+
+static void tell_failure(struct session *session, const char *path, int err)
+{
+	struct error error = {0};
+
+	if (err == -EINTR)
+		error_set(&error, err, path, "interrupted while writing");
+	else if (err == -EPIPE)
+		error_set(&error, err, "stdout",
+			  "its reader went away before it had the whole profile");
+	else
+		error_set(&error, err, strcmp(path, "-") ? path : "stdout",
+			  "cannot write the %s: %s", is_raw(path) ? "raw capture" : "profile",
+			  strerror(-err));
+	if (err == -EINTR)
+		error_advise(&error, "nothing was saved");
+	session_tell_error(session, SESSION_SAVE_FAILED, &error);
+}
+
+/* Tells whether there is a profile, and what is in it, or why there is none. */
+static int write_and_tell(struct session *session, struct writing *writing, const char *path,
+			  char failed[PATH_BYTES])
+{
+	struct session_saved saved = {.file = is_raw(path) ? SESSION_RAW : SESSION_PROFILE};
 	int err;
 
-	err = write_to(session, writing, path, &summary, &bytes, failed);
-	if (!err && is_raw(path)) {
-		summary_print_raw(&writing->gathered.counters, path, bytes,
-				  recording_damaged(session->processes));
-	} else if (!err) {
-		summary_print(&writing->gathered.counters, path, bytes, &summary);
-		summary_print_top(path, &summary);
-	} else if (err == -EINTR) {
-		log_error("%s: interrupted while writing; nothing was saved", path);
-	} else if (err == -EPIPE) {
-		log_error("stdout: its reader went away before it had the whole profile");
+	err = write_to(session, writing, path, &saved.profile, &saved.bytes, failed);
+	if (err) {
+		tell_failure(session, path, err);
 	} else {
-		log_error("%s: cannot write the %s: %s", strcmp(path, "-") ? path : "stdout",
-			  is_raw(path) ? "raw capture" : "profile", strerror(-err));
+		snprintf(saved.path, sizeof(saved.path), "%s", path);
+		saved.counters = writing->gathered.counters;
+		if (is_raw(path))
+			count_raw(session, &saved);
+		session_tell_saved(session, &saved);
 	}
-	profile_summary_clear(&summary);
+	profile_summary_clear(&saved.profile);
 	return err;
 }
 
@@ -267,19 +291,22 @@ static int write_raw_capture(void *context, const char *path)
 	char failed[PATH_BYTES];
 	uint64_t bytes;
 
-	progress_begin(&writing->whole, &writing->view, "saving a raw capture",
+	progress_begin(&writing->whole, writing->view, "saving a raw capture",
 		       writing->gathered.counters.used_bytes + 1);
 	return write_to(attempt->session, writing, path, &none, &bytes, failed);
 }
 
-/* The command that makes the profile that was wanted of the raw capture. */
-static void tell_where(const char *raw, const char *path)
+static void tell_lost(struct session *session, const char *path, int err)
 {
-	const char *profile = is_raw(path) || !strcmp(path, "-") ? "PROFILE.json.gz" : path;
+	struct error error = {0};
 
-	log_error("what was recorded is saved as a raw capture; make the profile of it with: "
-		  "geckobpf convert %s -o %s",
-		  raw, profile);
+	if (err == -EINTR)
+		error_set(&error, err, path, "interrupted while writing");
+	else
+		error_set(&error, err, path, "cannot write a raw capture either: %s",
+			  strerror(-err));
+	error_advise(&error, err == -EINTR ? "nothing was saved" : "the recording is lost");
+	session_tell_error(session, SESSION_SAVE_FAILED, &error);
 }
 
 /*
@@ -300,12 +327,9 @@ static void save_elsewhere(struct session *session, struct writing *writing, con
 	close_symbols(writing);
 	err = elsewhere_write(&elsewhere, write_raw_capture, &attempt, raw, sizeof(raw));
 	if (!err)
-		tell_where(raw, path);
-	else if (err == -EINTR)
-		log_error("%s: interrupted while writing; nothing was saved", raw);
+		session_tell_moved(session, SESSION_SAVED_ELSEWHERE, path, raw);
 	else
-		log_error("%s: cannot write a raw capture either: %s; the recording is lost",
-			  *raw ? raw : path, strerror(-err));
+		tell_lost(session, *raw ? raw : path, err);
 }
 
 /* To `path`, with everything up to `until_ns`; 0: all. */
@@ -313,13 +337,17 @@ static int save(struct session *session, const char *path, uint64_t until_ns)
 {
 	struct writing writing = {0};
 	char failed[PATH_BYTES] = "";
+	struct error error = {0};
 	int err;
 
 	err = prepare(session, &writing, is_raw(path), until_ns);
-	if (err)
-		log_error("%s: cannot write the profile: symbols: %s", path, strerror(-err));
-	else
-		err = write_and_report(session, &writing, path, failed);
+	if (err) {
+		error_set(&error, err, path, "cannot write the profile: symbols: %s",
+			  strerror(-err));
+		session_tell_error(session, SESSION_SAVE_FAILED, &error);
+	} else {
+		err = write_and_tell(session, &writing, path, failed);
+	}
 	if (err && err != -EINTR)
 		save_elsewhere(session, &writing, path, elsewhere_helps(err) ? failed : NULL);
 	close_symbols(&writing);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* save.h - the end of a session: the profile into its file, the summary to the user. */
+/* save.h - the end of a session: the profile into its file, and what is to be said of it to the owner. */
 #ifndef GECKOBPF_SESSION_SAVE_H
 #define GECKOBPF_SESSION_SAVE_H
 
+struct error;
 struct session;
 
-/* Settles the name of the output file and checks that it can be written, before anything is recorded. 0 or -errno, logged. */
-int save_check(struct session *session);
+/* Settles the name of the output file and checks that it can be written, before anything is recorded. 0 or -errno. */
+int save_check(struct session *session, struct error *error);
 
 /*
- * Writes the profile. The first error ends that and leaves no file; it is logged, and what was recorded is saved as a raw
+ * Writes the profile. The first error ends that and leaves no file; it is told, and what was recorded is saved as a raw
  * capture elsewhere (elsewhere.h), unless the user interrupted it (-EINTR). 0; -errno, whatever could be saved.
  */
 int save_profile(struct session *session);

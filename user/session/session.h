@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * session.h - one recording from start to finished file; owns every room.
+ * session.h - one recording, from its start to its finished file, as a library: whoever owns it drives it.
  *
- *   session_open -> session_start -> session_run -> session_stop -> session_save -> session_close
+ *   session_open -> session_start -> session_step, session_step, ... -> session_stop -> session_save -> session_close
+ *                                     └ meanwhile session_pause(), _resume(), _capture(); when is in phase.h
  *
- * Meanwhile session_begin(), _pause(), _resume() and _capture() may be called, which session_run() does when the time
- * has come or a signal asks for it. What is out of order is refused with -EPERM: phase.h.
+ * The owner has a loop: it waits until session_fd() is readable or the time comes that the last step asked for, and calls
+ * session_step(), which does all that is due and never waits. What happens is told through on_event.
+ * A session prints nothing, has no signal handlers, blocks no signals, and reaps no children but its own. It ignores no SIGPIPE:
+ * who writes to pipes should. A process may own several, at the same time and one after another; they share nothing. For another
+ * recording, open another session. One thread at a time uses one.
  *
- * Errors are logged here, once, with the remedy; callers only turn them into an exit status.
+ * Functions that take a struct error (base/error.h) say there why they failed; it may be NULL.
  */
 #ifndef GECKOBPF_SESSION_SESSION_H
 #define GECKOBPF_SESSION_SESSION_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/progress.h"
+#include "session/event.h"
+#include "session/phase.h"
 
+struct progress_view;
 struct session;
 
 struct session_config {
@@ -26,6 +33,8 @@ struct session_config {
 	size_t pid_count;
 	bool all; /* every process on the machine; or */
 	char **argv; /* a command, NULL-terminated */
+	const sigset_t *
+		command_mask; /* the signals that it has blocked; NULL: those that the caller has */
 	bool children; /* and the children that they fork */
 	uint32_t rate_hz;
 	double duration_s; /* 0: until something else ends it */
@@ -43,42 +52,81 @@ struct session_config {
 		stream; /* a raw capture that is written while it records; NULL: none. Without `output` there is nothing else */
 	const char *profile_name; /* NULL: the target's name */
 	size_t include_args; /* arguments that go into process names */
-	size_t top; /* hottest functions to print at the end */
-	enum progress_style progress; /* what is shown while it records and saves */
+	size_t top; /* hottest functions wanted in the summary */
 	double forget_s; /* forget what ended so long ago; 0: when the buffer overwrites what is as old */
 	const char *dump_path; /* also write all records here; NULL: do not */
+
+	struct progress_view *progress; /* how far session_save() is; NULL: nobody looks */
+	/* `event` lives during the call. Must not close the session. NULL: nobody listens. */
+	void (*on_event)(void *context, const struct session_event *event);
+	/* Whether session_save() is to stop; asked often. NULL: never. */
+	bool (*is_cancelled)(void *context);
+	void *context;
 };
 
-/* What session_start() returns when the command could not be run: the errno of exec, negative, is in *exec_error. */
+/* What session_start() returns when the command could not be run: error->number is the errno of exec, negative. */
 #define SESSION_EXEC_FAILED (-10000)
 
 /* `config` is borrowed for the session's life. 0 or -errno. */
-int session_open(struct session **out, const struct session_config *config);
+int session_open(struct session **out, const struct session_config *config, struct error *error);
 
-/* Checks everything, loads the BPF programs, starts the command if there is one; samples flow. 0, -errno, SESSION_EXEC_FAILED. */
-int session_start(struct session *session, int *exec_error);
+/* Checks everything, loads the BPF programs, starts the command if there is one. 0, -errno, SESSION_EXEC_FAILED. */
+int session_start(struct session *session, struct error *error);
 
-/* Takes samples from now on; what was asked for with a delay does not wait any longer. 0, -EPERM, -errno. */
-int session_begin(struct session *session);
+/* Readable when there is something to do; only for waiting. */
+int session_fd(const struct session *session);
+
+/*
+ * Does what is due at `now_ns` (CLOCK_MONOTONIC). 0: it goes on, and wants to be called at *next_ns at the latest; 1: the
+ * duration is over, or the command or the last target has ended; -errno: it cannot go on. What was recorded can be saved in any case.
+ */
+int session_step(struct session *session, uint64_t now_ns, uint64_t *next_ns, struct error *error);
+
 /* Takes no samples until session_resume(). 0, -EPERM, -ENOMEM. */
 int session_pause(struct session *session);
-/* 0, -EPERM, or -errno: samples cannot be taken any more. */
+/* 0, -EPERM, or -errno: samples cannot be taken any more, it stays paused. */
 int session_resume(struct session *session);
-/* Asks for a profile of everything up to now, which a child writes. 0, -EPERM, -EBUSY: one is being written. */
+/* Asks for a profile of everything up to now, which a child process writes. 0, -EPERM, -EBUSY: one is being written. */
 int session_capture(struct session *session);
-
-/* Records until a signal, the duration, or the end of the targets. 0 or -errno; what was recorded can be saved in either case. */
-int session_run(struct session *session);
+bool session_is_capturing(const struct session *session);
 
 /* Stops sampling and takes in what is still under way. 0 or -EPERM. */
 int session_stop(struct session *session);
 
-/* Writes the profile, prints the summary. 0, -EPERM, or -errno: the profile is not where it should be. */
+/* Writes the file; this takes its time. What became of it is told as events. 0, -EPERM, or -errno: it is not where it should be. */
 int session_save(struct session *session);
 
-/* Waits for the command, if there is one, and returns what a shell would report; 0 without a command. */
-int session_wait(struct session *session);
+/* The command, for signals; 0: there is none, or it has ended. */
+pid_t session_command_pid(const struct session *session);
+/* Whether it has ended; *status is then what a shell would report. True without a command, with 0. After a step or, when nothing is left to step, at any time. */
+bool session_command_ended(struct session *session, int *status);
 
+/* NULL is fine. Waits for the process that writes a capture, and kills a command that was not started. */
 void session_close(struct session *session);
+
+/* ---- looking at it --------------------------------------------------------------- */
+
+enum phase session_phase(const struct session *session);
+
+/* Who is profiled. */
+struct session_target {
+	const char *name; /* of the first process, or the command; lives as long as the session */
+	uint32_t tgid;
+	uint32_t thread_count; /* of the first process as it was at the start */
+	size_t processes, threads; /* known of now, all together */
+};
+
+void session_get_target(const struct session *session, struct session_target *out);
+
+struct session_status {
+	enum phase phase;
+	uint64_t until_begin_ns; /* PHASE_WAITING */
+	uint64_t elapsed_ns; /* since samples are taken */
+	uint64_t samples, lost;
+	uint64_t buffer_bytes;
+};
+
+/* Reads counters of all CPUs: for a few times a second. */
+void session_get_status(const struct session *session, uint64_t now_ns, struct session_status *out);
 
 #endif

@@ -3,17 +3,16 @@
  * stream.c - see stream.h.
  *
  * What an image's number, or a thread's, means in the file must not change between what says it and the entries that use it; so
- * everything that is new is written in one go, just before anything is forgotten (run.c).
+ * everything that is new is written in one go, just before anything is forgotten (step.c).
  */
 #include "session/stream.h"
 
 #include "archive/archive.h"
-#include "base/log.h"
+#include "base/error.h"
 #include "buffer/profile_memory.h"
 #include "session/gathered_facts.h"
 #include "base/output.h"
-#include "session/session_state.h"
-#include "session/summary.h"
+#include "session/state.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -46,13 +45,22 @@ static void fail(struct stream *stream, int err, bool is_last)
 {
 	const double after_s =
 		(double)(stream->next_ns - STREAM_NS - stream->session->start_ns) / NS_PER_SEC;
+	struct error error = {0};
 
 	stream->error = err;
-	log_status_clear();
-	log_error("%s: cannot write: %s; it has the first %.1f s%s", stream->path, strerror(-err),
-		  after_s > 0 ? after_s : 0,
-		  is_last ? "; a profile of what is in memory is written"
-			  : "; recording goes on in memory, and a profile is written at the end");
+	error_set(&error, err, stream->path, "cannot write: %s", strerror(-err));
+	error_advise(
+		&error, "it has the first %.1f s%s", after_s > 0 ? after_s : 0,
+		is_last ? "; a profile of what is in memory is written"
+			: "; recording goes on in memory, and a profile is written at the end");
+	session_tell_error(stream->session, SESSION_STREAM_FAILED, &error);
+}
+
+static int cannot_write(const struct stream *stream, int err, struct error *error)
+{
+	error_set(error, err, stream->path, "cannot write there: %s", strerror(-err));
+	error_advise(error, "give another file with --stream");
+	return err;
 }
 
 /* ---- opening ------------------------------------------------------------------- */
@@ -86,26 +94,26 @@ static int open_file(struct stream *stream)
 	return err;
 }
 
-int stream_open(struct stream **out, struct session *session)
+int stream_open(struct stream **out, struct session *session, struct error *error)
 {
 	struct stream *stream = calloc(1, sizeof(*stream));
-	int err = -ENOMEM;
+	int err;
 
-	if (stream) {
-		stream->session = session;
-		stream->path = session->config->stream;
-		err = open_file(stream);
-	}
+	if (!stream)
+		return error_set(error, -ENOMEM, NULL, "out of memory");
+	stream->session = session;
+	stream->path = session->config->stream;
+	err = open_file(stream);
 	if (!err) {
 		*out = stream;
 		return 0;
 	}
-	if (err == -EINVAL)
-		log_error("%s: a stream is a raw capture; give a .gbpf file",
-			  session->config->stream);
-	else
-		log_error("%s: cannot write there: %s; give another file with --stream",
-			  session->config->stream, strerror(-err));
+	if (err == -EINVAL) {
+		error_set(error, err, stream->path, "a stream is a raw capture");
+		error_advise(error, "give a .gbpf file");
+	} else {
+		cannot_write(stream, err, error);
+	}
 	stream_close(stream);
 	return err;
 }
@@ -138,8 +146,9 @@ static int keep_as(const char *path, const char *kept)
 	return rename(path, kept) ? -errno : 0;
 }
 
-static int keep_older(const char *path)
+static int keep_older(struct stream *stream)
 {
+	const char *path = stream->path;
 	const size_t room = strlen(path) + 16;
 	const char *suffix = output_suffix(path);
 	char *kept = malloc(room);
@@ -152,12 +161,12 @@ static int keep_older(const char *path)
 		err = keep_as(path, kept);
 	}
 	if (!err)
-		log_info("%s: there was one already; it is %s now", path, kept);
+		session_tell_moved(stream->session, SESSION_FILE_KEPT, path, kept);
 	free(kept);
 	return err == -ENOENT ? 0 : err;
 }
 
-int stream_begin(struct stream *stream)
+int stream_begin(struct stream *stream, struct error *error)
 {
 	struct gathered_facts *gathered;
 	int err;
@@ -174,14 +183,11 @@ int stream_begin(struct stream *stream)
 	stream->next_ns = stream->session->start_ns + STREAM_NS;
 	err = archive_write_head(&stream->writer, &gathered->facts);
 	if (!err)
-		err = keep_older(stream->path);
+		err = keep_older(stream);
 	if (!err)
 		err = output_publish(stream->output);
 	stream->error = err;
-	if (err)
-		log_error("%s: cannot write there: %s; give another file with --stream",
-			  stream->path, strerror(-err));
-	return err;
+	return err ? cannot_write(stream, err, error) : 0;
 }
 
 /* ---- writing --------------------------------------------------------------------- */
@@ -284,19 +290,32 @@ void stream_poll(struct stream *stream, uint64_t now_ns)
 		stream_write(stream, now_ns);
 }
 
+static void tell_saved(struct stream *stream)
+{
+	struct session_saved saved = {.file = SESSION_STREAM,
+				      .bytes = output_bytes_out(stream->output),
+				      .counters = stream->gathered.counters,
+				      .profile.samples = stream->writer.written,
+				      .profile.damaged = stream->writer.damaged,
+				      .missed = stream->writer.missed};
+
+	snprintf(saved.path, sizeof(saved.path), "%s", stream->path);
+	session_tell_saved(stream->session, &saved);
+}
+
 int stream_finish(struct stream *stream)
 {
+	struct error error = {0};
+
 	if (!stream)
 		return 0;
 	/* Stopped before it began: an empty recording. */
-	if (!stream->has_begun)
-		(void)stream_begin(stream);
+	if (!stream->has_begun && stream_begin(stream, &error))
+		session_tell_error(stream->session, SESSION_SAVE_FAILED, &error);
 	if (!stream->error)
 		write_all(stream, stream->session->end_ns, true);
 	if (!stream->error)
-		summary_print_stream(&stream->gathered.counters, stream->path,
-				     output_bytes_out(stream->output), stream->writer.written,
-				     stream->writer.missed);
+		tell_saved(stream);
 	return stream->error;
 }
 

@@ -21,21 +21,22 @@
 
 #define STREAM_NS (NS_PER_SEC / 2)
 
+struct error;
 struct session;
 struct stream;
 
-/* Makes the file, under another name so far. 0 or -errno, logged. */
-int stream_open(struct stream **out, struct session *session);
+/* Makes the file, under another name so far. 0 or -errno. */
+int stream_open(struct stream **out, struct session *session, struct error *error);
 
-/* The recording begins: the file gets its name. 0 or -errno, logged. */
-int stream_begin(struct stream *stream);
+/* The recording begins: the file gets its name. 0 or -errno. */
+int stream_begin(struct stream *stream, struct error *error);
 
-/* Writes what there is. Errors are logged and kept. */
+/* Writes what there is. Errors are told and kept. */
 void stream_write(struct stream *stream, uint64_t now_ns);
 /* The same, when it is time to. */
 void stream_poll(struct stream *stream, uint64_t now_ns);
 
-/* The recording is over: writes the rest and the end, and says so. 0; the error that ended the stream early. */
+/* The recording is over: writes the rest and the end, and tells so. 0; the error that ended the stream early. */
 int stream_finish(struct stream *stream);
 
 /* What ended it early, -errno; 0: nothing did. */

@@ -8,12 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 struct command {
 	pid_t pid; /* 0: reaped */
 	int go_fd; /* closing it without a byte makes the child leave */
+	int end_fd; /* readable when it has ended */
 	int error_fd; /* the errno of a failed exec; the end of file: exec has succeeded */
 	bool is_released;
 	int status;
@@ -43,7 +45,8 @@ static void run_child(int go_fd, int error_fd, char *const argv[], const struct 
 	drop_handlers();
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	if (mask)
+		sigprocmask(SIG_SETMASK, mask, NULL);
 	if (user->is_set)
 		err = account_become(user);
 	if (!err) {
@@ -92,13 +95,22 @@ int command_start(struct command **out, char *const argv[], const struct account
 	fd_close(&error[1]);
 	command->go_fd = go[1];
 	command->error_fd = error[0];
+	command->end_fd = err ? -1 : (int)syscall(SYS_pidfd_open, command->pid, 0);
+	if (!err && command->end_fd < 0)
+		err = -errno;
 	if (err) {
-		command->pid = 0;
+		if (command->pid < 0)
+			command->pid = 0;
 		command_close(command);
 		return err;
 	}
 	*out = command;
 	return 0;
+}
+
+int command_fd(const struct command *command)
+{
+	return command->end_fd;
 }
 
 pid_t command_pid(const struct command *command)
@@ -156,6 +168,7 @@ void command_close(struct command *command)
 		return;
 	fd_close(&command->go_fd); /* a child that still waits sees the end and leaves */
 	fd_close(&command->error_fd);
+	fd_close(&command->end_fd);
 	if (command->pid && !command->is_released)
 		(void)command_wait(command, true, &status);
 	free(command);

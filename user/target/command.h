@@ -16,12 +16,16 @@ struct account;
 struct command;
 
 /*
- * `argv` (NULL-terminated) is borrowed. `user`: whom it runs as, if set. `mask`: the signal mask it gets. 0 or -errno.
+ * `argv` (NULL-terminated) is borrowed. `user`: whom it runs as, if set. `mask`: the signal mask it gets; NULL: the caller's. 0 or -errno.
  */
 int command_start(struct command **out, char *const argv[], const struct account *user,
 		  const sigset_t *mask);
 
+/* 0: it has ended, and was waited for. */
 pid_t command_pid(const struct command *command);
+
+/* A descriptor that is readable when it has ended. */
+int command_fd(const struct command *command);
 
 /* Lets it run. 0 when it has begun, or the -errno that exec failed with (it is reaped then). */
 int command_release(struct command *command);

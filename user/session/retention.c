@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* forget.c - see forget.h. */
-#include "session/forget.h"
+/* retention.c - see retention.h. */
+#include "session/retention.h"
 
 #include "base/clock.h"
 #include "buffer/profile_memory.h"
 #include "capture/drain.h"
 #include "capture/publish.h"
 #include "recording/records.h"
-#include "session/session_state.h"
+#include "session/state.h"
 
 #define SETTLED_NS (2 * NS_PER_SEC) /* all records of what was so long ago have been applied */
 #define ROLL_NS (60 * NS_PER_SEC)
@@ -29,7 +29,7 @@ static void dropped_mapping(void *context, const struct process *process, size_t
 	publisher_drop_mapping(context, process, index);
 }
 
-struct expire_keeper forget_keeper(struct publisher *publisher)
+struct expire_keeper retention_keeper(struct publisher *publisher)
 {
 	return (struct expire_keeper){.forgets_process = forgets_process,
 				      .forgets_object = forgets_object,
@@ -55,7 +55,7 @@ static uint64_t hide(struct session *session, uint64_t now_ns)
 	return session->hidden_ns;
 }
 
-void forget_old(struct session *session, uint64_t now_ns)
+void retention_apply(struct session *session, uint64_t now_ns)
 {
 	const size_t bytes = records_side_bytes(session->records) +
 			     publisher_bytes(session->publisher) +

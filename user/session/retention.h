@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* forget.h - when a session forgets what ended long ago: see capture/expire.h for what goes. */
-#ifndef GECKOBPF_SESSION_FORGET_H
-#define GECKOBPF_SESSION_FORGET_H
+/* retention.h - how long a session keeps what has ended: it says when, recording/expire.h what goes. */
+#ifndef GECKOBPF_SESSION_RETENTION_H
+#define GECKOBPF_SESSION_RETENTION_H
 
 #include <stdint.h>
 
@@ -11,9 +11,9 @@ struct publisher;
 struct session;
 
 /* What the publisher keeps by the numbers of processes and files, for struct records_listener. */
-struct expire_keeper forget_keeper(struct publisher *publisher);
+struct expire_keeper retention_keeper(struct publisher *publisher);
 
 /* To be called about once a second, when all that was in the rings has been applied. */
-void forget_old(struct session *session, uint64_t now_ns);
+void retention_apply(struct session *session, uint64_t now_ns);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* summary.c - see summary.h. */
-#include "session/summary.h"
+#include "cmd/summary.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "format/label.h"
-#include "profile/profile.h"
-#include "session/counters.h"
+#include "session/event.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -117,57 +116,23 @@ static double complete_share(const struct profile_summary *summary)
 	return all ? (double)complete * 100 / (double)all : -1;
 }
 
-void summary_print(const struct counters *counters, const char *path, uint64_t bytes,
-		   const struct profile_summary *profile)
+static void print_profile(const struct session_saved *saved)
 {
+	const struct profile_summary *profile = &saved->profile;
 	char size[32], complete[64] = "";
 	double share = complete_share(profile);
 
-	print_size(bytes, size, sizeof(size));
+	print_size(saved->bytes, size, sizeof(size));
 	if (share >= 0)
 		snprintf(complete, sizeof(complete), ", %.1f %% of stacks complete", share);
 	log_info("wrote %s (%s): %" PRIu64 " samples of %" PRIu64 " thread%s, %" PRIu64 " lost%s",
-		 strcmp(path, "-") ? path : "to stdout", size, profile->samples, profile->threads,
-		 profile->threads == 1 ? "" : "s", counters->lost, complete);
+		 strcmp(saved->path, "-") ? saved->path : "to stdout", size, profile->samples,
+		 profile->threads, profile->threads == 1 ? "" : "s", saved->counters.lost,
+		 complete);
 	print_truncated(profile);
-	if (strcmp(path, "-"))
+	if (strcmp(saved->path, "-"))
 		log_more("open it at https://profiler.firefox.com (Load a profile from file)");
-	print_losses(counters, profile->damaged);
-}
-
-static void print_raw(const struct counters *counters, const char *path, uint64_t bytes,
-		      uint64_t samples)
-{
-	char size[32];
-
-	print_size(bytes, size, sizeof(size));
-	log_info("wrote %s (%s): a raw capture of %" PRIu64 " samples, %" PRIu64 " lost", path,
-		 size, samples, counters->lost);
-	log_more("geckobpf convert %s -o PROFILE.json.gz makes a profile of it", path);
-}
-
-void summary_print_raw(const struct counters *counters, const char *path, uint64_t bytes,
-		       uint64_t damaged)
-{
-	print_raw(counters, path, bytes,
-		  counters->records.samples - counters->overwritten - damaged);
-	print_losses(counters, damaged);
-}
-
-void summary_print_stream(const struct counters *counters, const char *path, uint64_t bytes,
-			  uint64_t samples, uint64_t missed)
-{
-	struct counters rest = *counters;
-
-	print_raw(counters, path, bytes, samples);
-	if (missed)
-		log_warn("%" PRIu64 " samples were overwritten before they could be written into "
-			 "%s; give a larger --buffer-size",
-			 missed, path);
-	/* It has what the buffer has no more, and what was forgotten. */
-	rest.overwritten = 0;
-	rest.records.expired = (struct expire_counts){0};
-	print_losses(&rest, counters->stream.damaged);
+	print_losses(&saved->counters, profile->damaged);
 }
 
 /* Without memory for its name it is left out. */
@@ -182,11 +147,54 @@ static void print_hot(FILE *file, const struct profile_hot *hot, uint64_t sample
 	label_clear(&label);
 }
 
-void summary_print_top(const char *path, const struct profile_summary *profile)
+static void print_top(const struct session_saved *saved)
 {
-	FILE *file = strcmp(path, "-") ? stdout : stderr;
+	const struct profile_summary *profile = &saved->profile;
+	FILE *file = strcmp(saved->path, "-") ? stdout : stderr;
 	size_t i;
 
 	for (i = 0; i < profile->top_count; i++)
 		print_hot(file, &profile->top[i], profile->samples);
+}
+
+static void print_raw(const struct session_saved *saved)
+{
+	char size[32];
+
+	print_size(saved->bytes, size, sizeof(size));
+	log_info("wrote %s (%s): a raw capture of %" PRIu64 " samples, %" PRIu64 " lost",
+		 saved->path, size, saved->profile.samples, saved->counters.lost);
+	log_more("geckobpf convert %s -o PROFILE.json.gz makes a profile of it", saved->path);
+}
+
+/* It has what the buffer has no more, and what was forgotten. */
+static void print_losses_of_stream(const struct session_saved *saved)
+{
+	struct counters rest = saved->counters;
+
+	if (saved->missed)
+		log_warn("%" PRIu64 " samples were overwritten before they could be written into "
+			 "%s; give a larger --buffer-size",
+			 saved->missed, saved->path);
+	rest.overwritten = 0;
+	rest.records.expired = (struct expire_counts){0};
+	print_losses(&rest, saved->profile.damaged);
+}
+
+void summary_print(const struct session_saved *saved)
+{
+	switch (saved->file) {
+	case SESSION_PROFILE:
+		print_profile(saved);
+		print_top(saved);
+		break;
+	case SESSION_RAW:
+		print_raw(saved);
+		print_losses(&saved->counters, saved->profile.damaged);
+		break;
+	case SESSION_STREAM:
+		print_raw(saved);
+		print_losses_of_stream(saved);
+		break;
+	}
 }

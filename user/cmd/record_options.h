@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* record_options.h - the command line of `geckobpf record`, with what GECKOBPF_OPTIONS adds to it. */
+#ifndef GECKOBPF_CMD_RECORD_OPTIONS_H
+#define GECKOBPF_CMD_RECORD_OPTIONS_H
+
+#include "base/progress.h"
+#include "cmd/arguments.h"
+#include "session/session.h"
+
+struct record_options {
+	struct session_config config; /* points into the rest, so that it stays where it is */
+	enum progress_style progress; /* what is shown while it records and saves */
+	int control_in, control_out; /* descriptors of --control; -1: it was not given */
+
+	/* What the parser needs. */
+	struct {
+		pid_t *items;
+		size_t count, capacity;
+	} pids;
+	struct arguments_dirs symbol_dirs;
+	char *words; /* a copy of GECKOBPF_OPTIONS, cut up */
+	char **argv; /* its words, then what the user gave */
+	bool is_reported; /* the error has been logged */
+	int error_at; /* or it is in the argument before this one */
+	int show; /* help or version: only that is wanted */
+};
+
+/* 0: record; -1: exit with *status: help was printed, or an error logged. In either case it is to be cleared. */
+int record_options_parse(struct record_options *out, int argc, char **argv, int *status);
+void record_options_clear(struct record_options *options);
+
+#endif

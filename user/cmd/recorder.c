@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * recorder.c - see recorder.h.
+ *
+ *   SIGINT SIGTERM SIGHUP   stop and save; while it saves: stop that
+ *   SIGUSR1                 pause, or go on
+ *   SIGUSR2                 write a profile of what there is, and go on
+ *
+ * All signals come through a descriptor, so that they are looked at between two steps of the session and nowhere else.
+ */
+#include "cmd/recorder.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "cmd/control.h"
+#include "cmd/record_options.h"
+#include "cmd/record_text.h"
+#include "session/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND 127
+#define STATUS_NS (200 * NS_PER_MS)
+
+struct recorder {
+	struct record_options *options;
+	struct session *session;
+	struct progress_view progress;
+	struct control *control; /* NULL: it was not asked for */
+	int signal_fd;
+	sigset_t old_mask;
+	bool is_stopped; /* through --control */
+	bool wants_pause; /* what was asked for last */
+	bool wants_capture;
+	uint64_t next_status_ns;
+};
+
+/* ---- signals ------------------------------------------------------------------- */
+
+static int open_signals(struct recorder *recorder)
+{
+	static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+	sigset_t mask;
+	size_t i;
+
+	sigemptyset(&mask);
+	for (i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		sigaddset(&mask, taken[i]);
+	if (sigprocmask(SIG_BLOCK, &mask, &recorder->old_mask))
+		return -errno;
+	/* A reader of our stdout that goes away is an error of write(2), not our death. */
+	signal(SIGPIPE, SIG_IGN);
+	recorder->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return recorder->signal_fd < 0 ? -errno : 0;
+}
+
+/* The terminal sends its signals to the command too; those that another process sends us are passed on. */
+static void pass_on(struct recorder *recorder, const struct signalfd_siginfo *info)
+{
+	pid_t command = session_command_pid(recorder->session);
+
+	if (command && info->ssi_code != SI_KERNEL)
+		(void)kill(command, (int)info->ssi_signo);
+}
+
+/* Reads all that are there. The last one that asks to stop, or 0. */
+static int take_signals(struct recorder *recorder)
+{
+	struct signalfd_siginfo info;
+	int stop = 0;
+
+	while (read(recorder->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		switch (info.ssi_signo) {
+		case SIGUSR1:
+			recorder->wants_pause = !recorder->wants_pause;
+			break;
+		case SIGUSR2:
+			recorder->wants_capture = true;
+			break;
+		default:
+			stop = (int)info.ssi_signo;
+			pass_on(recorder, &info);
+		}
+	}
+	return stop;
+}
+
+static bool is_cancelled(void *context)
+{
+	return take_signals(context) != 0;
+}
+
+static void warn(const struct recorder *recorder, const char *signal_name, const char *what,
+		 int err)
+{
+	log_warn("%s: %s: cannot %s: %s", signal_name, phase_name(session_phase(recorder->session)),
+		 what, strerror(-err));
+}
+
+static void follow_pause(struct recorder *recorder)
+{
+	bool is_paused = session_phase(recorder->session) == PHASE_PAUSED;
+	int err;
+
+	if (recorder->wants_pause == is_paused)
+		return;
+	err = is_paused ? session_resume(recorder->session) : session_pause(recorder->session);
+	if (!err)
+		return;
+	warn(recorder, "SIGUSR1", is_paused ? "go on" : "pause", err);
+	recorder->wants_pause = is_paused;
+}
+
+static void follow_capture(struct recorder *recorder)
+{
+	int err;
+
+	if (!recorder->wants_capture || session_is_capturing(recorder->session))
+		return;
+	recorder->wants_capture = false;
+	err = session_capture(recorder->session);
+	if (err)
+		warn(recorder, "SIGUSR2", "capture", err);
+}
+
+/* ---- --control ----------------------------------------------------------------- */
+
+static int do_command(struct recorder *recorder, enum control_command command)
+{
+	switch (command) {
+	case CONTROL_PAUSE:
+		return session_pause(recorder->session);
+	case CONTROL_RESUME:
+		return session_resume(recorder->session);
+	case CONTROL_CAPTURE:
+		return session_capture(recorder->session);
+	case CONTROL_STOP:
+		recorder->is_stopped = true;
+		return 0;
+	case CONTROL_NONE:
+		break;
+	}
+	return -EINVAL;
+}
+
+static void explain(struct recorder *recorder, enum control_command command, int err)
+{
+	const char *name = control_command_name(command);
+
+	if (err == -EPERM)
+		control_send(recorder->control, "error %s: %s", name,
+			     phase_name(session_phase(recorder->session)));
+	else if (err == -EBUSY)
+		control_send(recorder->control, "error %s: another one is being written", name);
+	else if (err)
+		control_send(recorder->control, "error %s: %s", name, strerror(-err));
+}
+
+static void follow_control(struct recorder *recorder)
+{
+	enum control_command command;
+	int err;
+
+	control_read(recorder->control);
+	while (!recorder->is_stopped &&
+	       (command = control_next(recorder->control)) != CONTROL_NONE) {
+		err = do_command(recorder, command);
+		if (err)
+			explain(recorder, command, err);
+		else
+			control_send(recorder->control, "ok %s", control_command_name(command));
+		recorder->wants_pause = session_phase(recorder->session) == PHASE_PAUSED;
+	}
+	control_flush(recorder->control);
+}
+
+static void on_event(void *context, const struct session_event *event)
+{
+	struct recorder *recorder = context;
+
+	record_text_event(event);
+	control_tell(recorder->control, event);
+}
+
+/* ---- the loop ------------------------------------------------------------------ */
+
+/* Until the session has something to do, somebody asks for something, or `until_ns`. */
+static int wait_for_work(struct recorder *recorder, uint64_t until_ns)
+{
+	struct pollfd fds[2 + CONTROL_FDS] = {
+		{.fd = session_fd(recorder->session), .events = POLLIN},
+		{.fd = recorder->signal_fd, .events = POLLIN},
+	};
+	const uint64_t now_ns = clock_now_ns();
+	const uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	const struct timespec wait = {.tv_sec = (time_t)(wait_ns / NS_PER_SEC),
+				      .tv_nsec = (long)(wait_ns % NS_PER_SEC)};
+
+	control_poll(recorder->control, fds + 2);
+	return ppoll(fds, 2 + CONTROL_FDS, &wait, NULL) < 0 && errno != EINTR ? -errno : 0;
+}
+
+static void show_status(struct recorder *recorder, uint64_t now_ns)
+{
+	struct session_status status;
+
+	if (recorder->options->progress != PROGRESS_BAR || now_ns < recorder->next_status_ns)
+		return;
+	recorder->next_status_ns = now_ns + STATUS_NS;
+	session_get_status(recorder->session, now_ns, &status);
+	record_text_status(&status, recorder->options->config.duration_s);
+}
+
+/* 0: it goes on; 1: it is over; -errno. */
+static int step(struct recorder *recorder, uint64_t *next_ns, struct error *error)
+{
+	int result = session_step(recorder->session, clock_now_ns(), next_ns, error);
+
+	if (result < 0)
+		return result;
+	if (take_signals(recorder))
+		return 1;
+	follow_pause(recorder);
+	follow_capture(recorder);
+	follow_control(recorder);
+	if (recorder->is_stopped)
+		return 1;
+	show_status(recorder, clock_now_ns());
+	return result;
+}
+
+static int loop(struct recorder *recorder)
+{
+	struct error error = {0};
+	uint64_t next_ns;
+	int result = 0;
+
+	while (!result) {
+		result = step(recorder, &next_ns, &error);
+		if (!result)
+			result = wait_for_work(recorder, next_ns);
+	}
+	log_status_clear();
+	/* Asked for together with the end. */
+	follow_capture(recorder);
+	if (result > 0)
+		return 0;
+	if (!error.number)
+		error_set(&error, result, "recording", "stopped early: %s", strerror(-result));
+	log_problem(LOG_ERROR, &error);
+	return result;
+}
+
+/* Waits for the command, if there is one, and returns what a shell would report. */
+static int wait_for_command(struct recorder *recorder)
+{
+	int status, stop;
+
+	while (!session_command_ended(recorder->session, &status)) {
+		(void)wait_for_work(recorder, UINT64_MAX);
+		stop = take_signals(recorder);
+		if (stop)
+			return 128 + stop;
+	}
+	return status;
+}
+
+/* ---- from the start to the end --------------------------------------------------- */
+
+static int exec_failed(const char *name, int err)
+{
+	bool is_missing = err == -ENOENT || err == -ENOTDIR;
+	bool is_number = name[strspn(name, "0123456789")] == '\0';
+
+	log_error("%s: %s; %s", name, is_missing ? "command not found" : strerror(-err),
+		  is_number    ? "to profile a process, give --pid"
+		  : is_missing ? "check its name and $PATH"
+			       : "check that it is an executable file");
+	return is_missing ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static int start_failed(const struct recorder *recorder, int err, const struct error *error)
+{
+	if (err == SESSION_EXEC_FAILED)
+		return exec_failed(recorder->options->config.argv[0], error->number);
+	log_problem(LOG_ERROR, error);
+	return EXIT_FAILURE;
+}
+
+/* Files that are mapped stay open: as many descriptors as we may have. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int record(struct recorder *recorder)
+{
+	struct error error = {0};
+	int err, status;
+
+	err = session_start(recorder->session, &error);
+	if (err)
+		return start_failed(recorder, err, &error);
+	record_text_announce(recorder->session, &recorder->options->config);
+	err = loop(recorder);
+	if (session_stop(recorder->session))
+		err = -EIO;
+	control_send(recorder->control, "stopped");
+	control_flush(recorder->control);
+	if (session_save(recorder->session))
+		err = -EIO;
+	control_flush(recorder->control);
+	status = wait_for_command(recorder);
+	return err ? EXIT_FAILURE : status;
+}
+
+static int open_session(struct recorder *recorder, struct error *error)
+{
+	struct session_config *config = &recorder->options->config;
+	int err = open_signals(recorder);
+
+	if (!err && recorder->options->control_in >= 0)
+		err = control_open(&recorder->control, recorder->options->control_in,
+				   recorder->options->control_out);
+	if (err)
+		return error_set(error, err, "start", "%s", strerror(-err));
+	raise_limit();
+	recorder->progress.style = recorder->options->progress;
+	config->progress = &recorder->progress;
+	config->command_mask = &recorder->old_mask;
+	config->on_event = on_event;
+	config->is_cancelled = is_cancelled;
+	config->context = recorder;
+	return session_open(&recorder->session, config, error);
+}
+
+int recorder_run(struct record_options *options)
+{
+	struct recorder recorder = {.options = options, .signal_fd = -1};
+	struct error error = {0};
+	int status = EXIT_FAILURE;
+
+	if (open_session(&recorder, &error))
+		log_problem(LOG_ERROR, &error);
+	else
+		status = record(&recorder);
+	session_close(recorder.session);
+	control_close(recorder.control);
+	if (recorder.signal_fd >= 0)
+		close(recorder.signal_fd);
+	sigprocmask(SIG_SETMASK, &recorder.old_mask, NULL);
+	return status;
+}

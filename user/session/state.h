@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* state.h - a session from inside: what the files of this directory share; nobody else includes it. */
+#ifndef GECKOBPF_SESSION_STATE_H
+#define GECKOBPF_SESSION_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/stages.h"
+#include "capture/source.h"
+#include "profile/profile.h"
+#include "session/phase.h"
+#include "session/session.h"
+#include "target/account.h"
+#include "target/procfs.h"
+
+struct session {
+	const struct session_config *config; /* borrowed */
+	/* As in `config`; others in a process that writes a capture. */
+	void (*on_event)(void *context, const struct session_event *event);
+	bool (*is_cancelled)(void *context);
+	void *context;
+
+	struct account account; /* the user behind sudo */
+	struct pid_info target; /* the first, or the command: names the file and the profile */
+	size_t cpu_count;
+
+	struct processes *processes;
+	struct objects *objects;
+	struct profile_memory *memory;
+	struct records *records;
+	struct kernel_side *kernel;
+	struct publisher *publisher;
+	struct sideband *sideband;
+	struct drain *drain;
+	struct source_config source_config;
+	struct sources *sources;
+	struct command *command;
+
+	int epoll_fd, dump_fd;
+	bool is_watching; /* epoll_fd tells when there is something to drain */
+	bool has_ended; /* the owner knows that the last target has */
+
+	enum phase phase;
+	struct snapshot *snapshot;
+	struct stream *stream; /* NULL: none was asked for */
+	struct {
+		struct time_range *items;
+		size_t count, capacity;
+	} pauses;
+	uint64_t begin_ns; /* when samples are to be taken from */
+	uint64_t start_ns, start_real_ns, end_ns;
+	uint64_t next_second_ns;
+	struct stages stages; /* of what comes after the recording */
+	uint64_t next_roll_ns; /* when to call the roll next (retention.c) */
+	uint64_t hidden_ns; /* no profile shows samples up to then: of whom, may be forgotten */
+};
+
+/* Takes samples from now on: the delay, if there was one, is over. 0, -EPERM, -errno. */
+int session_begin(struct session *session, struct error *error);
+
+/* epoll_fd becomes readable with `fd`. 0 or -errno. */
+int session_watch(struct session *session, int fd);
+
+/* Whether epoll_fd tells when there is something to drain. 0 or -errno. */
+int session_watch_rings(struct session *session, bool is_wanted);
+
+/* Tells the owner. */
+void session_tell(struct session *session, enum session_event_kind kind);
+void session_tell_error(struct session *session, enum session_event_kind kind,
+			const struct error *error);
+void session_tell_moved(struct session *session, enum session_event_kind kind, const char *from,
+			const char *to);
+void session_tell_saved(struct session *session, const struct session_saved *saved);
+
+#endif
