@@ -71,6 +71,7 @@ BENCH_BIN := $(BENCH_SRC:%.c=$(BUILD)/%)
 BPF_TEST_OBJ := $(sort $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bpf/*.c)) \
 	$(patsubst %.cc,$(BUILD)/%.o,$(wildcard tests/bpf/*.cc)))
 BPF_TEST_BIN := $(BUILD)/tests/bpf/selftest
+SESSION_TEST_BIN := $(BUILD)/tests/session/test_sessions
 GOLDEN_SRC := $(sort $(wildcard tests/golden/*.c))
 GOLDEN_BIN := $(GOLDEN_SRC:%.c=$(BUILD)/%)
 ORACLE_SRC := $(sort $(wildcard tests/oracle/*.c))
@@ -162,6 +163,11 @@ $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(BUILD)/libcore.a
 	$(say) LINK $@
 	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc $(linked) -lcmocka
 
+# A process that owns sessions, as an agent does.
+$(SESSION_TEST_BIN): $(BUILD)/tests/session/test_sessions.o $(BUILD)/libapp.a $(BUILD)/libcore.a
+	$(say) LINK $@
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $(linked) -lcmocka
+
 $(BUILD)/tests/golden/%: $(BUILD)/tests/golden/%.o $(BUILD)/libcore.a
 	$(say) LINK $@
 	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $(linked)
@@ -226,7 +232,7 @@ unit:
 unit-run: $(UNIT_BIN)
 	$(Q)ci/run-unit.sh $^
 
-selftest: $(BPF_TEST_BIN)
+selftest: $(BPF_TEST_BIN) $(SESSION_TEST_BIN)
 	$(Q)ci/run-unit.sh $^
 
 # What several threads share, under ThreadSanitizer. (Its shadow memory and randomised addresses do not go together.)
