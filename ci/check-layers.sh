@@ -56,6 +56,13 @@ check_include()
 	fi
 }
 
+check_prints()
+{
+	grep -nE '\<(log_(error|warn|info|more|status|problem)|v?printf|puts|perror)\(|\((stderr|stdout)\>' "$1" |
+		grep -vE "^[0-9]+:[[:space:]]*(/?\*|//)" |
+		sed "s,^\([0-9]*\):.*,    $1:\1: only commands print,"
+}
+
 check_files()
 {
 	local room=$1 file included
@@ -69,10 +76,9 @@ check_files()
 		if [ "$room" != capture ] && grep -qE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<(bpf/|linux/bpf\.h)' "$file"; then
 			echo "    $file: only capture includes libbpf"
 		fi
-		case $room in
-		base | cmd | main) ;;
-		*) grep -nE '\<(log_(error|warn|info|more|status|problem)|v?printf|puts|perror)\(|\((stderr|stdout)\>' "$file" |
-			sed "s,^\([0-9]*\):.*,    $file:\1: only commands print," ;;
+		case $file in
+		user/cmd/* | user/main.c | user/base/log.[ch]) ;;
+		*) check_prints "$file" ;;
 		esac
 	done
 }

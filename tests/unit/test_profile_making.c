@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/progress.h"
+#include "cmd/progress_text.h"
 #include "base/stages.h"
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
@@ -113,7 +114,7 @@ static int write_profile(struct progress *progress, struct stages *stages)
 
 static int write_with_progress(void)
 {
-	struct progress_view view = {.style = PROGRESS_JSON, .now_ns = fake_clock};
+	struct progress_view view = {.style = &progress_json, .now_ns = fake_clock};
 	struct progress whole, part;
 	int err;
 

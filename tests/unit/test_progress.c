@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "cmd/progress_text.h"
 
 #include "alloc.h"
 #include "terminal.h"
@@ -34,7 +35,7 @@ static uint64_t fake_clock(void)
 	return fake_now;
 }
 
-static struct progress_view view_of(enum progress_style style)
+static struct progress_view view_of(const struct progress_style *style)
 {
 	fake_now = NS_PER_SEC;
 	fake_looks = fake_step = 0;
@@ -97,7 +98,7 @@ static size_t read_parts(const char *text, unsigned int *parts, size_t capacity)
 
 static void nested(void)
 {
-	struct progress_view view = view_of(PROGRESS_JSON);
+	struct progress_view view = view_of(&progress_json);
 	struct progress whole, part, inner;
 
 	fake_step = 100 * NS_PER_MS; /* every look is shown */
@@ -152,7 +153,7 @@ static void thirds(struct progress *parent, unsigned int depth)
 
 static void split_in_thirds(void)
 {
-	struct progress_view view = view_of(PROGRESS_JSON);
+	struct progress_view view = view_of(&progress_json);
 	struct progress whole;
 
 	progress_begin(&whole, &view, "thirds", 3);
@@ -173,7 +174,7 @@ static void test_no_gaps(void **state)
 
 static void too_much(void)
 {
-	struct progress_view view = view_of(PROGRESS_JSON);
+	struct progress_view view = view_of(&progress_json);
 	struct progress whole, part;
 	int i;
 
@@ -209,7 +210,7 @@ static void test_too_much(void **state)
 
 static void of_no_size(void)
 {
-	struct progress_view view = view_of(PROGRESS_JSON);
+	struct progress_view view = view_of(&progress_json);
 	struct progress whole, part, inner;
 
 	fake_step = 100 * NS_PER_MS;
@@ -228,7 +229,7 @@ static void of_no_size(void)
 
 static void nothing(void)
 {
-	struct progress_view view = view_of(PROGRESS_JSON);
+	struct progress_view view = view_of(&progress_json);
 	struct progress whole;
 
 	progress_begin(&whole, &view, "nothing", 0);
@@ -258,7 +259,7 @@ static void test_of_no_size(void **state)
 /* The first attempt came to 0.9, the second begins at 0. */
 static void again(void)
 {
-	struct progress_view view = view_of(PROGRESS_JSON);
+	struct progress_view view = view_of(&progress_json);
 	struct progress whole;
 
 	fake_step = 100 * NS_PER_MS;
@@ -287,7 +288,7 @@ static void test_never_goes_back(void **state)
 /* A million calls, 10 us each. */
 static void often(void)
 {
-	struct progress_view view = view_of(PROGRESS_JSON);
+	struct progress_view view = view_of(&progress_json);
 	struct progress whole;
 	int i;
 
@@ -316,7 +317,7 @@ static void test_ten_times_a_second(void **state)
 /* Calls that become slow: the clock is looked at after 1024 of them at the latest, and from then on in each. */
 static void slow(void)
 {
-	struct progress_view view = view_of(PROGRESS_JSON);
+	struct progress_view view = view_of(&progress_json);
 	struct progress whole;
 	int i;
 
@@ -349,7 +350,7 @@ static void test_slow_calls(void **state)
 
 static void into_a_pipe(void)
 {
-	struct progress_view bar = view_of(PROGRESS_BAR), none = view_of(PROGRESS_NONE);
+	struct progress_view bar = view_of(&progress_bar), none = view_of(NULL);
 	struct progress_view *const views[] = {&bar, &none, NULL};
 	struct progress whole, part;
 	size_t i;
@@ -383,7 +384,7 @@ static void test_not_a_terminal(void **state)
 
 static void on_terminal(void)
 {
-	struct progress_view view = view_of(PROGRESS_BAR);
+	struct progress_view view = view_of(&progress_bar);
 	struct progress whole;
 
 	fake_step = 300 * NS_PER_MS;

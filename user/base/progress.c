@@ -8,13 +8,8 @@
 #include "base/progress.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #define SHOW_EVERY_NS (100 * NS_PER_MS)
 #define LOOK_EVERY_NS NS_PER_MS
@@ -23,8 +18,6 @@
 /* What is left is guessed from then on; before, a slow beginning would make it hours. */
 #define GUESS_AFTER_NS (500 * NS_PER_MS)
 #define GUESS_AFTER_POSITION (PROGRESS_WHOLE / 50)
-
-#define BAR_WIDTH (PROGRESS_BAR_BYTES - 4)
 
 /* ---- where we are ------------------------------------------------------------------ */
 
@@ -54,19 +47,6 @@ static uint64_t now_ns(const struct progress_view *view)
 
 /* ---- showing it ---------------------------------------------------------------------- */
 
-void progress_draw_bar(char *bar, double part)
-{
-	int filled = part < 1 ? (int)(part * BAR_WIDTH) : BAR_WIDTH;
-
-	memset(bar, ' ', BAR_WIDTH + 3);
-	bar[0] = '[';
-	memset(bar + 1, '=', (size_t)filled);
-	if (filled < BAR_WIDTH)
-		bar[1 + filled] = '>';
-	bar[BAR_WIDTH + 1] = ']';
-	bar[BAR_WIDTH + 3] = '\0';
-}
-
 /* Tenths of seconds until the end; false: it makes no sense yet. */
 static bool guess_left(const struct progress_view *view, uint64_t now, uint64_t *tenths)
 {
@@ -82,40 +62,13 @@ static bool guess_left(const struct progress_view *view, uint64_t now, uint64_t 
 	return true;
 }
 
-static void show_bar(const struct progress_view *view, uint64_t now)
-{
-	char bar[PROGRESS_BAR_BYTES], left[40] = "";
-	double part = (double)view->position / (double)PROGRESS_WHOLE;
-	uint64_t tenths;
-
-	progress_draw_bar(bar, part);
-	if (guess_left(view, now, &tenths))
-		snprintf(left, sizeof(left), ", %" PRIu64 ".%" PRIu64 " s left", tenths / 10,
-			 tenths % 10);
-	log_status("  %s%2d %%   %s%s", bar, (int)(part * 100), view->task, left);
-}
-
-/* Four decimals, rounded down: 1 is the end and nothing else. One write: stderr is not buffered. */
-static void show_json(const struct progress_view *view, uint64_t now)
-{
-	unsigned int parts = (unsigned int)(view->position / (PROGRESS_WHOLE / 10000));
-	char left[40] = "null";
-	uint64_t tenths;
-
-	if (guess_left(view, now, &tenths))
-		snprintf(left, sizeof(left), "%" PRIu64 ".%" PRIu64, tenths / 10, tenths % 10);
-	log_status_clear();
-	fprintf(stderr, "{\"progress\":%u.%04u,\"task\":\"%s\",\"eta_s\":%s}\n", parts / 10000,
-		parts % 10000, view->task, left);
-}
-
 static void show(struct progress_view *view, uint64_t now)
 {
+	struct progress_state state = {.task = view->task, .position = view->position};
+
 	view->shown_ns = now;
-	if (view->style == PROGRESS_JSON)
-		show_json(view, now);
-	else
-		show_bar(view, now);
+	state.is_left_known = guess_left(view, now, &state.left_tenths);
+	view->style->show(&state);
 }
 
 void progress_look(struct progress *piece)
@@ -144,18 +97,11 @@ static void look_again(struct progress_view *view, const char *task)
 	view->skip = view->left = 1;
 }
 
-static bool is_shown(const struct progress_view *view)
-{
-	if (view->style == PROGRESS_BAR)
-		return isatty(STDERR_FILENO) && log_get_level() >= LOG_INFO;
-	return view->style == PROGRESS_JSON;
-}
-
 void progress_begin(struct progress *whole, struct progress_view *view, const char *task,
 		    uint64_t total)
 {
 	*whole = (struct progress){.to = PROGRESS_WHOLE, .total = total};
-	if (!view || !is_shown(view))
+	if (!view || !view->style || !view->style->is_seen())
 		return;
 	whole->view = view;
 	view->begin_ns = view->looked_ns = now_ns(view);
@@ -185,10 +131,7 @@ void progress_split(struct progress *part, struct progress *parent, uint64_t uni
 static void end_whole(struct progress_view *view)
 {
 	view->position = PROGRESS_WHOLE;
-	if (view->style == PROGRESS_JSON)
-		show(view, now_ns(view));
-	else
-		log_status_clear();
+	show(view, now_ns(view));
 }
 
 void progress_end(struct progress *piece)

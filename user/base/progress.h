@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * progress.h - how far a long piece of work is: nested parts, shown on the terminal or as lines of JSON.
+ * progress.h - how far a long piece of work is: nested parts, shown by whoever wants to.
  *
  *   whole     0 |-------------------------------------------| PROGRESS_WHOLE
  *   part        |-- 2 of 8 units --|------ 6 of 8 units ------|
@@ -13,23 +13,32 @@
 #ifndef GECKOBPF_BASE_PROGRESS_H
 #define GECKOBPF_BASE_PROGRESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define PROGRESS_WHOLE 1000000000000000000ULL /* a power of ten: what is shown is one, too */
-#define PROGRESS_BAR_BYTES 16
 
-enum progress_style {
-	PROGRESS_NONE,
-	PROGRESS_BAR, /* a status line (log.h): nothing if stderr is not a terminal */
-	PROGRESS_JSON, /* {"progress":0.4213,"task":"writing","eta_s":1.2} on stderr; eta_s is null while it is not known */
+/* What there is to show. */
+struct progress_state {
+	const char *task; /* what is being done */
+	uint64_t
+		position; /* the farthest so far, of PROGRESS_WHOLE; that itself: the work is done, and only then */
+	bool is_left_known;
+	uint64_t left_tenths; /* seconds until the end, times ten */
+};
+
+/* How it is shown. */
+struct progress_style {
+	bool (*is_seen)(void); /* asked when work begins: if not, nothing is counted */
+	void (*show)(const struct progress_state *state);
 };
 
 /* Where it is shown. Set `style` and, for tests, `now_ns`; the rest is zero. */
 struct progress_view {
-	enum progress_style style;
+	const struct progress_style *style; /* NULL: it is not */
 	uint64_t (*now_ns)(void); /* NULL: CLOCK_MONOTONIC */
-	const char *task; /* what is being done */
+	const char *task;
 	uint64_t begin_ns, looked_ns, shown_ns;
 	uint64_t position; /* the farthest so far */
 	uint32_t skip, left; /* calls from one look at the clock to the next */
@@ -56,8 +65,8 @@ void progress_split(struct progress *part, struct progress *parent, uint64_t uni
 		    const char *task, uint64_t total);
 
 /*
- * The piece is finished, whatever was said of it. The end of the whole is shown: 1, or nothing on the terminal. A whole that
- * fails has no end; the message that says so replaces the bar.
+ * The piece is finished, whatever was said of it. The end of the whole is shown. A whole that
+ * fails has no end; who says so replaces what was shown.
  */
 void progress_end(struct progress *piece);
 
@@ -73,8 +82,5 @@ static inline void progress_add(struct progress *piece, uint64_t units)
 	if (!--piece->view->left)
 		progress_look(piece);
 }
-
-/* "[=====>      ] " of `part`, 0 to 1, into PROGRESS_BAR_BYTES bytes. */
-void progress_draw_bar(char *bar, double part);
 
 #endif

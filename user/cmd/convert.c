@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cmd/arguments.h"
+#include "cmd/progress_text.h"
 #include "cmd/raw_profile.h"
 #include "cmd/stack_files.h"
 #include "format/folded.h"
@@ -197,7 +198,7 @@ static int convert(const struct arguments *arguments)
 	struct stack_profile *profile;
 	int err;
 
-	raw.progress = PROGRESS_NONE;
+	raw.progress = NULL;
 	if (stack_files_load(&profile, arguments->files.items, arguments->files.count, &raw))
 		return EXIT_FAILURE;
 	err = write_file(arguments, profile);
@@ -210,7 +211,7 @@ static int convert(const struct arguments *arguments)
 
 int cmd_convert(int argc, char **argv)
 {
-	struct arguments arguments = {.raw = {.progress = PROGRESS_BAR, .lists_unnamed = true}};
+	struct arguments arguments = {.raw = {.progress = &progress_bar, .lists_unnamed = true}};
 	int status;
 
 	arguments.raw.debuginfod = has_debuginfod_urls();

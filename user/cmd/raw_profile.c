@@ -9,6 +9,7 @@
 #include "archive/captures.h"
 #include "cmd/names.h"
 #include "base/output.h"
+#include "base/progress.h"
 #include "format/gecko.h"
 #include "format/spool.h"
 #include "format/stack_sink.h"

@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/progress.h"
-
+struct progress_style;
 struct stack_profile;
 
 /* Whether the file behind `path` says that it is one. */
@@ -20,7 +19,7 @@ struct raw_profile_options {
 	size_t symbol_dir_count;
 	bool debuginfod; /* ask the servers in DEBUGINFOD_URLS for what is not found */
 	bool lists_unnamed; /* say which files gave no names */
-	enum progress_style progress;
+	const struct progress_style *progress;
 };
 
 /*

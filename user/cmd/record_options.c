@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "cmd/progress_text.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -203,17 +204,16 @@ static error_t parse_symbols(struct record_options *options, const char *text)
 
 static error_t parse_progress(struct record_options *options, const char *text)
 {
-	static const char *const names[] = {
-		[PROGRESS_NONE] = "none",
-		[PROGRESS_BAR] = "bar",
-		[PROGRESS_JSON] = "json",
-	};
+	static const struct {
+		const char *name;
+		const struct progress_style *style;
+	} styles[] = {{"bar", &progress_bar}, {"json", &progress_json}, {"none", NULL}};
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(text, names[i]))
+	for (i = 0; i < sizeof(styles) / sizeof(styles[0]); i++) {
+		if (strcmp(text, styles[i].name))
 			continue;
-		options->progress = (enum progress_style)i;
+		options->progress = styles[i].style;
 		return 0;
 	}
 	return reject(options, "--progress=%s: not known; give bar, json or none", text);
@@ -508,7 +508,7 @@ static void set_defaults(struct record_options *options)
 			   .kernel_stacks = true,
 			   .buffer_bytes = DEFAULT_BUFFER_BYTES,
 			   .unwind_bytes = DEFAULT_UNWIND_BYTES},
-		.progress = PROGRESS_BAR,
+		.progress = &progress_bar,
 		.control_in = -1,
 		.control_out = -1,
 	};

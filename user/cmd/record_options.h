@@ -3,13 +3,15 @@
 #ifndef GECKOBPF_CMD_RECORD_OPTIONS_H
 #define GECKOBPF_CMD_RECORD_OPTIONS_H
 
-#include "base/progress.h"
 #include "cmd/arguments.h"
 #include "session/session.h"
 
+struct progress_style;
+
 struct record_options {
 	struct session_config config; /* points into the rest, so that it stays where it is */
-	enum progress_style progress; /* what is shown while it records and saves */
+	const struct progress_style
+		*progress; /* what is shown while it records and saves; NULL: nothing */
 	int control_in, control_out; /* descriptors of --control; -1: it was not given */
 
 	/* What the parser needs. */

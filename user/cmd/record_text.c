@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "base/progress.h"
+#include "cmd/progress_text.h"
 #include "cmd/summary.h"
 #include "session/session.h"
 

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/progress.h"
 #include "cmd/control.h"
+#include "cmd/progress_text.h"
 #include "cmd/record_options.h"
 #include "cmd/record_text.h"
 #include "session/session.h"
@@ -214,7 +214,7 @@ static void show_status(struct recorder *recorder, uint64_t now_ns)
 {
 	struct session_status status;
 
-	if (recorder->options->progress != PROGRESS_BAR || now_ns < recorder->next_status_ns)
+	if (recorder->options->progress != &progress_bar || now_ns < recorder->next_status_ns)
 		return;
 	recorder->next_status_ns = now_ns + STATUS_NS;
 	session_get_status(recorder->session, now_ns, &status);
