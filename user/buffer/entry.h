@@ -97,9 +97,7 @@ enum entry_kind {
 #define ENTRY_VERSION 3
 
 /* Entries that are no mere samples: bit 6..1 of the kind. */
-enum entry_number {
-	ENTRY_MORE_SAMPLE = 1,
-};
+enum entry_number { ENTRY_MORE_SAMPLE = 1, ENTRY_NUMBERS = 64 };
 
 /* Fields of a sample with more. */
 enum sample_more {

@@ -16,9 +16,12 @@
 
 #define FRAME_NONE UINT32_MAX
 
+/* A struct frame, in 16 bytes with what came next. */
 struct known_frame {
-	struct frame frame;
+	uint64_t value;
 	uint32_t next; /* the frame that last came after it; FRAME_NONE: none */
+	uint16_t stack_words;
+	uint8_t kind;
 };
 
 struct entry_decoder {
@@ -30,6 +33,13 @@ struct entry_decoder {
 	size_t frame_capacity;
 	uint32_t *prefixes; /* by node: epoch.node_count */
 	size_t prefix_capacity;
+};
+
+/* An entry being read. */
+struct told {
+	struct sample_view sample;
+	uint8_t kind; /* of the entry, then of the sample that it ends with */
+	uint8_t more; /* enum sample_more */
 };
 
 int entry_decoder_open(struct entry_decoder **out)
@@ -187,7 +197,9 @@ static int get_base(struct reader *reader, uint8_t kind, const struct entry_deco
 static struct frame told_frame(const struct entry_decoder *decoder, uint32_t number,
 			       uint32_t prefix)
 {
-	struct frame frame = decoder->frames[number].frame;
+	const struct known_frame *known = &decoder->frames[number];
+	struct frame frame = {
+		.value = known->value, .stack_words = known->stack_words, .kind = known->kind};
 
 	if (decoder->is_version_2 && prefix == STACK_NODE_NONE && frame_is(&frame, GB_FRAME_USER) &&
 	    frame.value < GB_STACK_END_COUNT)
@@ -220,7 +232,7 @@ static int add_node(struct reader *reader, struct entry_decoder *decoder, uint32
 
 /* One that was not told before: what it is. */
 static int get_new_frame(struct reader *reader, struct entry_decoder *decoder, uint64_t token,
-			 struct frame *frame)
+			 struct known_frame *frame)
 {
 	uint64_t kind = token, change, words = 0;
 	int err = token == FRAME_NEW_OTHER ? get_number(reader, FRAME_KINDS_MAX - 1, &kind) : 0;
@@ -232,16 +244,17 @@ static int get_new_frame(struct reader *reader, struct entry_decoder *decoder, u
 	if (err)
 		return err;
 	decoder->epoch.value[kind] += change;
-	*frame = (struct frame){.value = decoder->epoch.value[kind],
-				.stack_words = (uint16_t)words,
-				.kind = (uint8_t)kind};
+	*frame = (struct known_frame){.value = decoder->epoch.value[kind],
+				      .next = FRAME_NONE,
+				      .stack_words = (uint16_t)words,
+				      .kind = (uint8_t)kind};
 	return 0;
 }
 
 static int add_frame(struct reader *reader, struct entry_decoder *decoder, uint64_t token)
 {
 	uint32_t *count = &decoder->epoch.frame_count;
-	struct frame frame;
+	struct known_frame frame;
 	int err = get_new_frame(reader, decoder, token, &frame);
 
 	if (!err)
@@ -249,7 +262,7 @@ static int add_frame(struct reader *reader, struct entry_decoder *decoder, uint6
 				    (size_t)*count + 1, sizeof(*decoder->frames));
 	if (err)
 		return err;
-	decoder->frames[(*count)++] = (struct known_frame){frame, FRAME_NONE};
+	decoder->frames[(*count)++] = frame;
 	return 0;
 }
 
@@ -321,57 +334,57 @@ static int get_new_frames(struct reader *reader, struct entry_decoder *decoder, 
 
 /* ---- entries ------------------------------------------------------------------- */
 
-/* What a sample with more says. */
-struct more {
-	uint8_t fields;
-	uint64_t event, weight, stack_base, far_sp;
-};
-
-static int get_more(struct reader *reader, struct epoch *epoch, struct more *more)
+/* The fields of a sample with more, and its kind: what they say of the thread, which is not known yet, waits in the epoch. */
+static int get_more(struct reader *reader, struct epoch *epoch, struct told *told)
 {
-	int err = get_byte(reader, &more->fields);
+	uint64_t event = 0, weight = 1, stack_base = 0, far_sp = 0;
+	int err = get_byte(reader, &told->more);
 
-	if (!err && more->fields & ~MORE_ALL)
+	if (!err && told->more & ~MORE_ALL)
 		err = -EBADMSG;
-	if (!err && more->fields & MORE_EVENT)
-		err = get_number(reader, UINT32_MAX, &more->event);
-	if (!err && more->fields & MORE_WEIGHT)
-		err = get_signed(reader, &more->weight);
-	if (!err && more->fields & MORE_STACK_BASE)
-		err = get_signed(reader, &more->stack_base);
-	if (!err && more->fields & MORE_FAR_SP)
-		err = get_signed(reader, &more->far_sp);
-	if (err)
-		return err;
-	epoch->stack_base += more->stack_base;
-	epoch->far_sp += more->far_sp;
+	if (!err && told->more & MORE_EVENT)
+		err = get_number(reader, UINT32_MAX, &event);
+	if (!err && told->more & MORE_WEIGHT)
+		err = get_signed(reader, &weight);
+	if (!err && told->more & MORE_STACK_BASE)
+		err = get_signed(reader, &stack_base);
+	if (!err && told->more & MORE_FAR_SP)
+		err = get_signed(reader, &far_sp);
+	if (!err)
+		err = get_byte(reader, &told->kind);
+	if (err || (told->kind & (ENTRY_SAMPLE | ENTRY_RESTART)) != ENTRY_SAMPLE)
+		return -EBADMSG;
+	epoch->stack_base += stack_base;
+	epoch->far_sp += far_sp;
+	told->sample.event = (uint32_t)event;
+	told->sample.weight = (int64_t)weight;
 	return 0;
 }
 
-static void note_more(struct epoch *epoch, const struct more *more, struct sample_view *sample)
+/* The thread's stack is elsewhere than before. */
+static void move_stack(struct epoch *epoch, uint8_t more)
 {
-	sample->event = (uint32_t)more->event;
-	sample->weight = more->fields & MORE_WEIGHT ? (int64_t)more->weight : 1;
-	if (more->fields & MORE_STACK_BASE)
+	if (more & MORE_STACK_BASE)
 		epoch->thread->stack_base = epoch->stack_base;
-	if (more->fields & MORE_FAR_SP)
+	if (more & MORE_FAR_SP)
 		epoch->thread->far_sp = epoch->far_sp;
 }
 
-static int get_sample(struct reader *reader, uint8_t kind, struct entry_decoder *decoder,
-		      const struct more *more, struct sample_view *sample)
+static int get_sample(struct reader *reader, struct entry_decoder *decoder, struct told *told)
 {
+	struct sample_view *sample = &told->sample;
 	struct epoch *epoch = &decoder->epoch;
-	int err = get_thread(reader, kind, epoch);
+	int err = get_thread(reader, told->kind, epoch);
 
 	if (err)
 		return err;
-	note_more(epoch, more, sample);
-	err = get_values(reader, kind, epoch, sample);
+	if (told->more)
+		move_stack(epoch, told->more);
+	err = get_values(reader, told->kind, epoch, sample);
 	if (err)
 		return err;
 	sample->stack = epoch->thread->stack;
-	err = get_base(reader, kind, decoder, &sample->stack);
+	err = get_base(reader, told->kind, decoder, &sample->stack);
 	if (!err && reader->in != reader->end)
 		err = get_new_frames(reader, decoder, &sample->stack);
 	if (err)
@@ -379,61 +392,6 @@ static int get_sample(struct reader *reader, uint8_t kind, struct entry_decoder 
 	epoch->thread->stack = sample->stack;
 	decoder->stack = sample->stack;
 	return 0;
-}
-
-/* A sample, told to the visitor. */
-static int take_sample(struct reader *reader, uint8_t kind, struct entry_decoder *decoder,
-		       const struct more *more)
-{
-	struct sample_view sample = {0};
-	int err = get_sample(reader, kind, decoder, more, &sample);
-
-	if (!err)
-		return reader->visitor->sample(reader->context, &sample);
-	entry_decoder_forget(decoder);
-	return err;
-}
-
-static int decode_sample(struct reader *reader, uint8_t kind, struct entry_decoder *decoder)
-{
-	const struct more nothing = {0};
-
-	return take_sample(reader, kind, decoder, &nothing);
-}
-
-static int decode_more_sample(struct reader *reader, uint8_t kind, struct entry_decoder *decoder)
-{
-	struct more more = {0};
-	int err = get_more(reader, &decoder->epoch, &more);
-
-	if (!err)
-		err = get_byte(reader, &kind);
-	if (!err && (kind & (ENTRY_SAMPLE | ENTRY_RESTART)) == ENTRY_SAMPLE)
-		return take_sample(reader, kind, decoder, &more);
-	entry_decoder_forget(decoder);
-	return err ? err : -EBADMSG;
-}
-
-/*
- * The kinds of entries: the bits of a kind by which one is known, and who reads what follows its restart. The reader forgets
- * what it knows when the bytes make no sense. A new kind is a row, and a reader in a file of its own.
- */
-static const struct entry_row {
-	uint8_t mask, bits;
-	int (*decode)(struct reader *reader, uint8_t kind, struct entry_decoder *decoder);
-} rows[] = {
-	{ENTRY_SAMPLE, ENTRY_SAMPLE, decode_sample},
-	{(uint8_t)~ENTRY_RESTART, ENTRY_MORE_SAMPLE << 1, decode_more_sample},
-};
-
-static const struct entry_row *find_row(uint8_t kind)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if ((kind & rows[i].mask) == rows[i].bits)
-			return &rows[i];
-	return NULL;
 }
 
 static int decode_restart(struct reader *reader, struct entry_decoder *decoder)
@@ -457,20 +415,48 @@ static int decode_restart(struct reader *reader, struct entry_decoder *decoder)
 	return reader->visitor->restart(reader->context);
 }
 
+/*
+ * Entries that are no mere samples, by their number: who reads what follows the restart. It leaves the kind of the sample that
+ * follows it in told->kind; or 0: that was all. A new kind is a row, and its reader a file.
+ */
+static int (*const others[ENTRY_NUMBERS])(struct reader *reader, struct epoch *epoch,
+					  struct told *told) = {
+	[ENTRY_MORE_SAMPLE] = get_more,
+};
+
+static int decode(struct reader *reader, struct entry_decoder *decoder, struct told *told)
+{
+	const uint8_t kind = told->kind;
+	bool is_sample = kind & ENTRY_SAMPLE;
+	int err = 0;
+
+	if ((!is_sample && !others[kind >> 1]) || !(kind & ENTRY_RESTART || decoder->is_started))
+		return -EBADMSG;
+	if (kind & ENTRY_RESTART)
+		err = decode_restart(reader, decoder);
+	if (!err && !is_sample)
+		err = others[kind >> 1](reader, &decoder->epoch, told);
+	if (!err && told->kind)
+		err = get_sample(reader, decoder, told);
+	return err;
+}
+
 int entry_decode(struct entry_decoder *decoder, const uint8_t *bytes, size_t size,
 		 const struct profile_visitor *visitor, void *context)
 {
 	struct reader reader = {bytes, bytes + size, visitor, context};
-	uint8_t kind = size ? *reader.in++ : 0;
-	const struct entry_row *row = find_row(kind);
-	int err = 0;
+	struct told told;
+	int err;
 
-	if (!row || !(kind & ENTRY_RESTART || decoder->is_started))
-		err = -EBADMSG;
-	else if (kind & ENTRY_RESTART)
-		err = decode_restart(&reader, decoder);
+	/* Reading sets all the rest. */
+	told.kind = size ? *reader.in++ : 0;
+	told.more = 0;
+	told.sample.event = 0;
+	told.sample.weight = 1;
+	told.sample.run_ns = 0;
+	err = decode(&reader, decoder, &told);
 	if (!err)
-		return row->decode(&reader, kind, decoder);
+		return told.kind ? visitor->sample(context, &told.sample) : 0;
 	entry_decoder_forget(decoder);
 	return err;
 }
