@@ -46,7 +46,7 @@ CORE_LIBS := -lelf -llzma -lzstd -lz -liberty -ljansson
 APP_LIBS := -lbpf $(CORE_LIBS) -lcap
 
 # The rooms of APP_ROOMS need libbpf and the skeletons, or stand on those that do; the others make libcore.a. A test or benchmark links
-# libapp.a and libbpf only if it includes something of APP_ROOMS.
+# libapp.a and libbpf only if it includes something of APP_ROOMS, or of libbpf.
 APP_ROOMS := capture session cmd
 ROOMS := base elf buffer target unwind symbol recording archive profile format
 # Of files arch_<machine>.c the one for this machine.
@@ -78,7 +78,7 @@ ORACLE_SRC := $(sort $(wildcard tests/oracle/*.c))
 ORACLE_BIN := $(BUILD)/tests/oracle/unwind_oracle
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build-fuzz/%)
-APP_TESTS := $(shell grep -lE $(foreach room,$(APP_ROOMS),-e '^\#include "$(room)/') $(UNIT_SRC) $(GOLDEN_SRC) $(BENCH_SRC))
+APP_TESTS := $(shell grep -lE $(foreach room,$(APP_ROOMS),-e '^\#include "$(room)/') -e '^\#include <bpf/' $(UNIT_SRC) $(GOLDEN_SRC) $(BENCH_SRC))
 
 .PHONY: all install run demo check unit selftest golden oracle e2e fuzz vm bench soak lint format clean help targets
 .DELETE_ON_ERROR:

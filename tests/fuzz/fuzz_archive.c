@@ -24,6 +24,7 @@
 #include "format/gecko.h"
 #include "format/stack_json.h"
 #include "format/stack_profile.h"
+#include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
