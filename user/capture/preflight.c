@@ -2,6 +2,7 @@
 /* preflight.c - see preflight.h. */
 #include "capture/preflight.h"
 
+#include "base/error.h"
 #include "base/fd.h"
 #include "target/procfs.h"
 
@@ -47,7 +48,15 @@ static unsigned long parse_version(const char *text)
 	return VERSION(major, minor, patch);
 }
 
-int preflight_kernel(const char *release, const char *version, char *problem, size_t problem_bytes)
+static void refuse_kernel(const char *release, const char *cause, struct error *error)
+{
+	char object[96];
+
+	snprintf(object, sizeof(object), "kernel %s", release);
+	error_set(error, -ENOTSUP, object, "%s", cause);
+}
+
+int preflight_kernel(const char *release, const char *version, struct error *error)
 {
 	static const char debian[] = "Debian ";
 	const char *exact = strstr(version, debian);
@@ -57,17 +66,17 @@ int preflight_kernel(const char *release, const char *version, char *problem, si
 	if (!number)
 		number = parse_version(release);
 	if (number < OLDEST) {
-		snprintf(problem, problem_bytes,
-			 "kernel %s: too old; geckobpf needs Linux 5.10 or later", release);
+		refuse_kernel(release, "too old", error);
+		error_advise(error, "geckobpf needs Linux 5.10 or later");
 		return -ENOTSUP;
 	}
 	for (i = 0; i < sizeof(freezing) / sizeof(freezing[0]); i++) {
 		if (number < freezing[i].first || number >= freezing[i].fixed)
 			continue;
-		snprintf(problem, problem_bytes,
-			 "kernel %s: sampling can freeze this kernel (fixed in 6.1.36 and 6.3.10); "
-			 "update it",
-			 release);
+		refuse_kernel(release,
+			      "sampling can freeze this kernel (fixed in 6.1.36 and 6.3.10)",
+			      error);
+		error_advise(error, "update it");
 		return -ENOTSUP;
 	}
 	return 0;
@@ -90,14 +99,14 @@ static int has_capability(cap_t held, cap_value_t value)
 	return !cap_get_flag(held, value, CAP_EFFECTIVE, &flag) && flag == CAP_SET;
 }
 
-static int check_capabilities(char *problem, size_t problem_bytes)
+static int check_capabilities(struct error *error)
 {
 	cap_t held = cap_get_proc();
 	char missing[128] = "";
 	size_t i;
 
 	if (!held)
-		return -errno;
+		return error_set(error, -errno, "capabilities", "cannot be checked");
 	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		size_t used = strlen(missing);
 
@@ -110,15 +119,16 @@ static int check_capabilities(char *problem, size_t problem_bytes)
 	cap_free(held);
 	if (!missing[0])
 		return 0;
-	snprintf(problem, problem_bytes, "%s: missing %s; run it with sudo",
-		 geteuid() ? "not root" : "root without all its capabilities", missing);
+	error_set(error, -EPERM, geteuid() ? "not root" : "root without all its capabilities",
+		  "missing %s", missing);
+	error_advise(error, "run it with sudo");
 	return -EPERM;
 }
 
-static int check_rate(uint32_t rate_hz, char *problem, size_t problem_bytes)
+static int check_rate(uint32_t rate_hz, struct error *error)
 {
 	unsigned long limit;
-	char *text;
+	char *text, object[32];
 
 	if (fd_read_file(RATE_PATH, &text, NULL))
 		return 0; /* the kernel will say */
@@ -126,48 +136,48 @@ static int check_rate(uint32_t rate_hz, char *problem, size_t problem_bytes)
 	free(text);
 	if (!limit || rate_hz <= limit)
 		return 0;
-	snprintf(problem, problem_bytes,
-		 "--rate %u: more than kernel.perf_event_max_sample_rate (%lu) allows; lower it, "
-		 "or: sysctl kernel.perf_event_max_sample_rate=%u",
-		 rate_hz, limit, rate_hz);
+	snprintf(object, sizeof(object), "--rate %u", rate_hz);
+	error_set(error, -ERANGE, object,
+		  "more than kernel.perf_event_max_sample_rate (%lu) allows", limit);
+	error_advise(error, "lower it, or: sysctl kernel.perf_event_max_sample_rate=%u", rate_hz);
 	return -ERANGE;
 }
 
-static int check_btf(char *problem, size_t problem_bytes)
+static int check_btf(struct error *error)
 {
 	if (!access(BTF_PATH, R_OK))
 		return 0;
-	snprintf(problem, problem_bytes,
-		 BTF_PATH ": %s; the kernel must be built with CONFIG_DEBUG_INFO_BTF=y",
-		 strerror(errno));
+	error_set(error, -ENOTSUP, BTF_PATH, "%s", strerror(errno));
+	error_advise(error, "the kernel must be built with CONFIG_DEBUG_INFO_BTF=y");
 	return -ENOTSUP;
 }
 
-static int check_namespace(char *problem, size_t problem_bytes)
+static int check_namespace(struct error *error)
 {
 	if (procfs_in_initial_pid_namespace())
 		return 0;
-	snprintf(problem, problem_bytes,
-		 "pid namespace: not the host's; run the container with the host's pids (docker: "
-		 "--pid=host, Kubernetes: hostPID: true)");
+	error_set(error, -ENOTSUP, "pid namespace", "not the host's");
+	error_advise(error,
+		     "run the container with the host's pids (docker: --pid=host, Kubernetes: "
+		     "hostPID: true)");
 	return -ENOTSUP;
 }
 
-int preflight_check(uint32_t rate_hz, char *problem, size_t problem_bytes)
+int preflight_check(uint32_t rate_hz, struct error *error)
 {
 	struct utsname names;
 	int err;
 
 	if (uname(&names))
-		return -errno;
-	err = check_capabilities(problem, problem_bytes);
+		return error_set(error, -errno, "kernel", "cannot be checked");
+	err = check_capabilities(error);
 	if (!err)
-		err = preflight_kernel(names.release, names.version, problem, problem_bytes);
+		err = preflight_kernel(names.release, names.version, error);
 	if (!err)
-		err = check_btf(problem, problem_bytes);
+		err = check_btf(error);
 	if (!err)
-		err = check_namespace(problem, problem_bytes);
+		err = check_namespace(error);
 	if (!err)
-		err = check_rate(rate_hz, problem, problem_bytes);
+		err = check_rate(rate_hz, error);
 	return err;
 }

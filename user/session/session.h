@@ -98,7 +98,7 @@ int session_save(struct session *session);
 
 /* The command, for signals; 0: there is none, or it has ended. */
 pid_t session_command_pid(const struct session *session);
-/* Whether it has ended; *status is then what a shell would report. True without a command, with 0. After a step or, when nothing is left to step, at any time. */
+/* Whether it has ended; *status is then what a shell would report. Without a command: true, 0. */
 bool session_command_ended(struct session *session, int *status);
 
 /* NULL is fine. Waits for the process that writes a capture, and kills a command that was not started. */

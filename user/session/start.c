@@ -28,14 +28,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-static int check_machine(struct session *session, struct error *error)
-{
-	char problem[512] = "cannot be checked";
-	int err = preflight_check(session->config->rate_hz, problem, sizeof(problem));
-
-	return err ? error_set(error, err, NULL, "%s", problem) : 0;
-}
-
 static int open_dump(struct session *session, struct error *error)
 {
 	const char *path = session->config->dump_path;
@@ -192,7 +184,7 @@ int session_start(struct session *session, struct error *error)
 
 	if (err)
 		return error_set(error, err, NULL, "%s", strerror(-err));
-	err = check_machine(session, error);
+	err = preflight_check(session->config->rate_hz, error);
 	if (!err)
 		err = targets_check(session, error);
 	if (!err)
