@@ -22,7 +22,9 @@
 #include "profile/libs.h"
 #include "base/u64_map.h"
 #include "symbol/kernel_symbols.h"
+#include "symbol/object_files.h"
 #include "symbol/symbolizer.h"
+#include "symbol/symbols.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -124,6 +126,7 @@ static struct kernel_symbols *kernel;
 struct room {
 	struct symbolizer *symbolizer;
 	struct libs *libs;
+	struct symbols *symbols; /* NULL: addresses are wanted */
 	struct frames *frames;
 	struct process process;
 };
@@ -203,6 +206,13 @@ static int add_mappings(struct room *room)
 	return err;
 }
 
+static int open_symbols(struct room *room)
+{
+	const struct symbol_sources sources = {.files = libs_files(room->libs), .kernel = kernel};
+
+	return symbols_open(&room->symbols, &sources);
+}
+
 static int open_room(struct room *room, bool addresses)
 {
 	int err;
@@ -211,17 +221,20 @@ static int open_room(struct room *room, bool addresses)
 	err = symbolizer_open(&room->symbolizer, NULL);
 	if (!err)
 		err = libs_open(&room->libs, room->symbolizer);
+	if (!err && !addresses)
+		err = open_symbols(room);
 	if (!err)
 		err = add_mappings(room);
 	if (!err)
-		err = frames_open(&room->frames, &(struct frames_source){&room->process, room->libs,
-									 kernel, addresses});
+		err = frames_open(&room->frames,
+				  &(struct frames_source){&room->process, room->symbols, true});
 	return err;
 }
 
 static void close_room(struct room *room)
 {
 	frames_close(room->frames);
+	symbols_close(room->symbols);
 	libs_close(room->libs);
 	symbolizer_close(room->symbolizer);
 	address_space_clear(&room->process.space);
@@ -379,7 +392,7 @@ static void kernel_without_symbols(void **state)
 
 	assert_int_equal(open_room(&room, false), 0);
 	frames_close(room.frames);
-	source = (struct frames_source){&room.process, room.libs, NULL, false};
+	source = (struct frames_source){&room.process, room.symbols, false};
 	assert_int_equal(frames_open(&room.frames, &source), 0);
 	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false), "0xffffffff81001000");
 	label_clear(&label);
@@ -397,7 +410,7 @@ static void vdso_functions(void **state)
 		close_room(&room);
 		skip();
 	}
-	assert_int_equal(libs_file(room.libs, &vdso, &file), 0);
+	assert_int_equal(object_files_get(libs_files(room.libs), &vdso, &file), 0);
 	assert_true(symbol_file_build_id(file, id, sizeof(id)) > 0);
 	label_clear(&label);
 	close_room(&room);
@@ -409,12 +422,12 @@ static void one_symbol_file_for_an_object(void **state)
 	struct room room;
 
 	assert_int_equal(open_room(&room, false), 0);
-	assert_int_equal(libs_file(room.libs, &lib, &file), 0);
-	assert_int_equal(libs_file(room.libs, &self, &again), 0);
+	assert_int_equal(object_files_get(libs_files(room.libs), &lib, &file), 0);
+	assert_int_equal(object_files_get(libs_files(room.libs), &self, &again), 0);
 	assert_ptr_not_equal(file, again);
-	assert_int_equal(libs_file(room.libs, &lib, &again), 0);
+	assert_int_equal(object_files_get(libs_files(room.libs), &lib, &again), 0);
 	assert_ptr_equal(file, again);
-	assert_int_equal(libs_file(room.libs, &anon, &again), -ENOENT);
+	assert_int_equal(object_files_get(libs_files(room.libs), &anon, &again), -ENOENT);
 	label_clear(&label);
 	close_room(&room);
 }
@@ -429,9 +442,9 @@ static void another_build_at_the_path(void **state)
 	rebuilt.number = 5;
 	rebuilt.build_id = (struct build_id){.size = 20, .bytes = {1, 2, 3}};
 	assert_int_equal(open_room(&room, false), 0);
-	assert_int_equal(libs_file(room.libs, &self, &file), 0);
-	assert_int_equal(libs_file(room.libs, &rebuilt, &file), -ENOENT);
-	assert_int_equal(libs_file(room.libs, &rebuilt, &file), -ENOENT);
+	assert_int_equal(object_files_get(libs_files(room.libs), &self, &file), 0);
+	assert_int_equal(object_files_get(libs_files(room.libs), &rebuilt, &file), -ENOENT);
+	assert_int_equal(object_files_get(libs_files(room.libs), &rebuilt, &file), -ENOENT);
 	label_clear(&label);
 	close_room(&room);
 }

@@ -13,7 +13,6 @@
 
 #include "buffer/profile_buffer.h"
 #include "base/id_map.h"
-#include "profile/libs.h"
 #include "profile/stacks.h"
 #include "geckobpf_abi.h"
 #include "target/object.h"
@@ -70,7 +69,6 @@ static void id_map_without_memory(void **state)
 /* ---- stacks ------------------------------------------------------------------------------ */
 
 struct room {
-	struct libs *libs;
 	struct frames *frames;
 	struct stacks *stacks;
 	struct user {
@@ -100,10 +98,7 @@ static int open_room(struct room *room, const struct stacks_limits *limits)
 	int err;
 
 	memset(room, 0, sizeof(*room));
-	err = libs_open(&room->libs, NULL);
-	if (!err)
-		err = frames_open(&room->frames,
-				  &(struct frames_source){&room->process, room->libs, NULL, true});
+	err = frames_open(&room->frames, &(struct frames_source){.process = &room->process});
 	if (!err)
 		err = stacks_open(&room->stacks, room->frames, limits);
 	for (i = 0; i < USERS && !err; i++) {
@@ -120,7 +115,6 @@ static void close_room(struct room *room)
 	stacks_leave(&room->users[1].numbers);
 	stacks_close(room->stacks);
 	frames_close(room->frames);
-	libs_close(room->libs);
 	address_space_clear(&room->process.space);
 }
 

@@ -16,9 +16,7 @@
 #include "base/intern.h"
 #include "base/u64_map.h"
 #include "buffer/profile_buffer.h"
-#include "profile/libs.h"
-#include "symbol/kernel_symbols.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbols.h"
 #include "target/address_space.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -141,7 +139,7 @@ static int add_frame(struct frames *frames, const struct profile_frame *frame, u
 	int err = ARRAY_ROOM(&frames->items);
 
 	memcpy(&key, frame, sizeof(key));
-	if (!frames->source.addresses)
+	if (frames->source.symbols)
 		key.address = key.offset = 0;
 	if (!err)
 		err = intern_add(frames->frame_keys, (const char *)&key, sizeof(key), id);
@@ -152,17 +150,32 @@ static int add_frame(struct frames *frames, const struct profile_frame *frame, u
 
 /* ---- what code is ------------------------------------------------------------------------ */
 
-/* What is known of a frame, as it is looked up. All bytes are zero at first. */
+/* What is known of code, as it is looked up. All bytes are zero at first. */
 struct finding {
 	struct profile_function function;
 	struct profile_frame frame;
+	struct symbol_frames symbols; /* empty: nobody knows a name */
 };
+
+static int set_lib(struct frames *frames, struct finding *found, const char *lib)
+{
+	return keep_text(frames, lib, &found->function.lib);
+}
 
 static int set_name(struct frames *frames, struct finding *found, const char *name, const char *lib)
 {
-	int err = name ? keep_text(frames, name, &found->function.name) : 0;
+	int err = keep_text(frames, name, &found->function.name);
 
-	return err || !lib ? err : keep_text(frames, lib, &found->function.lib);
+	return err ? err : set_lib(frames, found, lib);
+}
+
+/* Fills found->symbols. */
+static int look_up(struct frames *frames, const struct symbol_place *place, struct finding *found)
+{
+	int err = symbols_lookup(frames->source.symbols, place, &found->symbols);
+
+	frames->unnamed += err == -ENOENT;
+	return err == -ENOENT ? 0 : err;
 }
 
 /* The last part of a path; what is nowhere has another name. */
@@ -174,73 +187,62 @@ static const char *base_name(const char *path)
 	return *name ? name : "[anon]";
 }
 
-static int find_in_file(struct frames *frames, const struct object *object, struct finding *found)
+/* The kernel calls a mapping without a file or name "//anon". */
+static const char *lib_name(const struct object *object)
 {
-	const char *lib = base_name(object->path);
-	struct symbol_file *file;
-	struct symbol symbol;
-	int err = libs_file(frames->source.libs, object, &file);
-
-	if (!err)
-		err = symbol_file_lookup(file, found->frame.offset, &symbol);
-	if (err == -ENOMEM)
-		return err;
-	if (!err)
-		return set_name(frames, found, symbol.name, lib);
-	frames->unnamed++;
-	found->function.value = found->frame.offset;
-	return set_name(frames, found, NULL, lib);
+	if (object->kind == OBJECT_ANONYMOUS && object->path[0] != '[')
+		return "[anon]";
+	return base_name(object->path);
 }
 
-/* The kernel calls a mapping without a file or name "//anon". */
-static int find_anonymous(struct frames *frames, const struct object *object, struct finding *found)
+static int name_user(struct frames *frames, const struct object *object, struct finding *found)
 {
-	frames->unnamed++;
-	return set_name(frames, found, "[anonymous code]",
-			object->path[0] == '[' ? base_name(object->path) : "[anon]");
+	const char *lib = object ? lib_name(object) : "[unmapped]";
+
+	if (found->symbols.count)
+		return set_lib(frames, found, lib);
+	if (!object)
+		return set_name(frames, found, "[unknown]", lib);
+	if (object->kind == OBJECT_ANONYMOUS)
+		return set_name(frames, found, "[anonymous code]", lib);
+	found->function.value = found->frame.offset;
+	return set_lib(frames, found, lib);
 }
 
 static int find_user(struct frames *frames, struct finding *found)
 {
-	uint64_t address = found->frame.address;
-	const struct mapping *mapping =
-		address_space_find(&frames->source.process->space, address, frames->now_ns);
-	const struct object *object = mapping ? mapping->object : NULL;
+	const struct symbol_place place =
+		symbols_place(frames->source.process, found->frame.address, frames->now_ns);
+	const struct object *object = place.mapping ? place.mapping->object : NULL;
 	uint32_t number;
 	int err = object ? u64_map_number(&frames->objects, object->number, &number) : 0;
 
-	if (err)
-		return err;
 	if (object && object->kind != OBJECT_ANONYMOUS) {
 		found->function.object = object;
-		found->frame.offset = mapping->offset + (address - mapping->start);
+		found->frame.offset = place.offset;
 	}
-	if (frames->source.addresses) {
-		found->function.value = address;
+	if (!err && !frames->source.symbols) {
+		found->function.value = place.address;
 		return 0;
 	}
-	if (found->function.object)
-		return find_in_file(frames, object, found);
-	if (object)
-		return find_anonymous(frames, object, found);
-	frames->unnamed++;
-	return set_name(frames, found, "[unknown]", "[unmapped]");
+	if (!err)
+		err = look_up(frames, &place, found);
+	return err ? err : name_user(frames, object, found);
 }
 
 static int find_in_kernel(struct frames *frames, struct finding *found)
 {
-	const char *module = NULL, *name;
-	char lib[128];
+	const struct symbol_place place = symbols_place(NULL, found->frame.address, frames->now_ns);
+	int err;
 
-	if (frames->source.addresses || !frames->source.kernel) {
-		found->function.value = found->frame.address;
+	if (!frames->source.symbols || !frames->source.has_kernel) {
+		found->function.value = place.address;
 		return 0;
 	}
-	name = kernel_symbols_lookup(frames->source.kernel, found->frame.address, &module, NULL);
-	if (!name)
-		frames->unnamed++;
-	snprintf(lib, sizeof(lib), "[%s]", name && module ? module : "kernel");
-	return set_name(frames, found, name ? name : "[unknown]", lib);
+	err = look_up(frames, &place, found);
+	if (err || found->symbols.count)
+		return err ? err : set_lib(frames, found, "[kernel]");
+	return set_name(frames, found, "[unknown]", "[kernel]");
 }
 
 static int add_finding(struct frames *frames, struct finding *found, uint32_t *id)
@@ -248,6 +250,44 @@ static int add_finding(struct frames *frames, struct finding *found, uint32_t *i
 	int err = add_function(frames, &found->function, &found->frame.function);
 
 	return err ? err : add_frame(frames, &found->frame, id);
+}
+
+/* One of found->symbols; *id is the number of the one that it is inlined into, and becomes its own. */
+static int add_symbol(struct frames *frames, const struct finding *found,
+		      const struct symbol_frame *symbol, uint32_t *id)
+{
+	struct finding one;
+	char lib[128];
+	int err;
+
+	memcpy(&one, found, sizeof(one));
+	one.frame.inlined_into = *id;
+	one.frame.inline_depth =
+		(uint8_t)(found->symbols.count - 1 - (size_t)(symbol - found->symbols.items));
+	one.frame.line = symbol->line;
+	one.frame.column = symbol->column;
+	err = keep_text(frames, symbol->name, &one.function.name);
+	if (!err && symbol->file)
+		err = keep_text(frames, symbol->file, &one.function.file);
+	if (!err && symbol->module) {
+		snprintf(lib, sizeof(lib), "[%s]", symbol->module);
+		err = set_lib(frames, &one, lib);
+	}
+	return err ? err : add_finding(frames, &one, id);
+}
+
+/* The outermost first; *id is the number of the innermost. */
+static int add_found(struct frames *frames, struct finding *found, uint32_t *id)
+{
+	size_t i = found->symbols.count;
+	int err = 0;
+
+	*id = found->frame.inlined_into = FRAME_NONE;
+	if (!i)
+		return add_finding(frames, found, id);
+	while (i-- && !err)
+		err = add_symbol(frames, found, &found->symbols.items[i], id);
+	return err;
 }
 
 /* A kind of frames: one row each. */
@@ -286,7 +326,7 @@ static int make_frame(struct frames *frames, const struct frame *frame, uint32_t
 	} else {
 		found.function.value = frame->value;
 	}
-	return err ? err : add_finding(frames, &found, id);
+	return err ? err : add_found(frames, &found, id);
 }
 
 /*
@@ -304,7 +344,7 @@ static int fill_cache(struct frames *frames, struct u64_map *cache, const struct
 int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id)
 {
 	bool is_kernel = frame_is(&node->frame, GB_FRAME_KERNEL);
-	bool is_raw = frames->source.addresses || (is_kernel && !frames->source.kernel);
+	bool is_raw = !frames->source.symbols || (is_kernel && !frames->source.has_kernel);
 	struct u64_map *cache = is_kernel ? &frames->kernel : &frames->user;
 	struct frame frame = node->frame;
 

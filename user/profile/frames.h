@@ -19,17 +19,16 @@
 #include "profile/model.h"
 
 struct frames;
-struct kernel_symbols;
-struct libs;
 struct process;
+struct symbols;
 struct u64_map;
 
 /* All is borrowed. */
 struct frames_source {
 	const struct process *process;
-	struct libs *libs;
-	const struct kernel_symbols *kernel; /* NULL: functions of the kernel have no names */
-	bool addresses; /* no names: each address is a frame, as it was captured */
+	struct symbols *
+		symbols; /* NULL: no names are wanted: each address is a frame, as it was captured */
+	bool has_kernel; /* the symbols know the kernel's functions; else they are addresses */
 };
 
 struct frame_node {
@@ -46,7 +45,7 @@ void frames_seek(struct frames *frames, uint64_t time_ns);
 /* Rises whenever what a node is may be different from before. */
 uint32_t frames_epoch(const struct frames *frames);
 
-/* The number of the frame that a node is at the current time. 0 or -ENOMEM. */
+/* The number of the frame that a node is at the current time: of the innermost, if it is in several. 0 or -ENOMEM. */
 int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id);
 
 /* Frames and functions have dense numbers. What these return is valid until the next frames_locate(). */

@@ -7,34 +7,25 @@
  */
 #include "profile/libs.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "base/array.h"
 #include "base/u64_map.h"
 #include "profile/profile.h"
-#include "symbol/symbolizer.h"
+#include "symbol/object_files.h"
 #include "target/address_space.h"
 #include "target/object.h"
 
-#define ROOT_BYTES sizeof("/proc/-2147483648/root")
-
+/* An object with code that has no name. */
 struct lib {
-	struct symbol_file *file; /* NULL: not asked for so far */
-	char *root; /* borrowed by the symbolizer */
-	bool is_other; /* what is at the path now is not what was mapped */
-	const struct object *object; /* NULL: not asked for so far */
-	uint64_t unnamed_samples; /* with a leaf in it that has no name */
+	const struct object *object; /* NULL: all of it has */
+	uint64_t unnamed_samples; /* with a leaf there */
 };
 
 struct libs {
-	struct symbolizer *symbolizer;
-	bool owns_symbolizer;
+	struct object_files *files;
 	struct lib *items; /* by object number */
 	size_t count, capacity;
 };
@@ -42,14 +33,11 @@ struct libs {
 int libs_open(struct libs **out, struct symbolizer *symbolizer)
 {
 	struct libs *libs = calloc(1, sizeof(*libs));
-	int err = 0;
+	int err;
 
 	if (!libs)
 		return -ENOMEM;
-	libs->symbolizer = symbolizer;
-	libs->owns_symbolizer = !symbolizer;
-	if (libs->owns_symbolizer)
-		err = symbolizer_open(&libs->symbolizer, NULL);
+	err = object_files_open(&libs->files, symbolizer);
 	if (err) {
 		free(libs);
 		return err;
@@ -60,115 +48,24 @@ int libs_open(struct libs **out, struct symbolizer *symbolizer)
 
 void libs_close(struct libs *libs)
 {
-	size_t i;
-
 	if (!libs)
 		return;
-	if (libs->owns_symbolizer)
-		symbolizer_close(libs->symbolizer);
-	for (i = 0; i < libs->count; i++)
-		free(libs->items[i].root);
+	object_files_close(libs->files);
 	free(libs->items);
 	free(libs);
 }
 
-/* ---- symbol files -------------------------------------------------------------- */
-
-static int make_item(struct libs *libs, size_t number)
+struct object_files *libs_files(struct libs *libs)
 {
-	int err = array_reserve((void **)&libs->items, &libs->capacity, number + 1,
-				sizeof(*libs->items));
-
-	if (err)
-		return err;
-	while (libs->count <= number)
-		libs->items[libs->count++] = (struct lib){0};
-	return 0;
+	return libs->files;
 }
 
-/* The vDSO is the same file in all processes: read ours. Its section headers are its last part. */
-static int vdso_source(struct symbol_source *source)
-{
-	const ElfW(Ehdr) *header = (const void *)getauxval(AT_SYSINFO_EHDR);
-
-	if (!header)
-		return -ENOENT;
-	source->image = header;
-	source->image_bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-	return source->image_bytes > sizeof(*header) ? 0 : -ENOENT;
-}
-
-static int file_source(const struct object *object, struct lib *lib, struct symbol_source *source)
-{
-	if (!lib->root) {
-		lib->root = malloc(ROOT_BYTES);
-		if (!lib->root)
-			return -ENOMEM;
-		snprintf(lib->root, ROOT_BYTES, "/proc/%d/root", (int)object->first_pid);
-	}
-	if (object->is_recorded) {
-		source->build_id = object->build_id.bytes;
-		source->build_id_bytes = object->build_id.size;
-		source->code_offset = object->code_offset;
-		source->code_bytes = object->code_bytes;
-		return object->build_id.size ? 0 : -ENOENT;
-	}
-	source->fd = object->fd;
-	source->root = object->first_pid > 0 ? lib->root : NULL;
-	return 0;
-}
-
-/* Whether what lies at the object's path now is not what was mapped: another build. */
-static bool is_other_file(const struct object *object, struct symbol_file *file)
-{
-	struct build_id found = {0};
-	uint64_t base;
-
-	if (!object->build_id.size)
-		return false; /* not known, so not worth reading the file for */
-	if (symbol_file_base(file, &base))
-		return false; /* nothing is there */
-	found.size = (uint8_t)symbol_file_build_id(file, found.bytes, sizeof(found.bytes));
-	return !build_id_equal(&found, &object->build_id);
-}
-
-/* The vDSO of a recording may be another kernel's. */
-static int find_source(const struct object *object, struct lib *lib, struct symbol_source *source)
-{
-	if (object->kind != OBJECT_VDSO)
-		return file_source(object, lib, source);
-	return object->is_recorded ? -ENOENT : vdso_source(source);
-}
-
-int libs_file(struct libs *libs, const struct object *object, struct symbol_file **out)
-{
-	struct symbol_source source = {.path = object->path, .fd = -1};
-	struct lib *lib;
-	int err = object->kind == OBJECT_ANONYMOUS ? -ENOENT : make_item(libs, object->number);
-
-	if (err)
-		return err;
-	lib = &libs->items[object->number];
-	lib->object = object;
-	if (!lib->file) {
-		err = find_source(object, lib, &source);
-		if (!err)
-			err = symbolizer_add_file(libs->symbolizer, &source, &lib->file);
-		if (err)
-			return err;
-		lib->is_other = source.fd < 0 && !source.image && !source.build_id &&
-				is_other_file(object, lib->file);
-	}
-	if (lib->is_other)
-		return -ENOENT;
-	*out = lib->file;
-	return 0;
-}
+/* ---- what is known of a file ------------------------------------------------------- */
 
 int libs_build_id(struct libs *libs, const struct object *object, struct build_id *id)
 {
 	struct symbol_file *file;
-	int err = object->build_id.size ? -ENOENT : libs_file(libs, object, &file);
+	int err = object->build_id.size ? -ENOENT : object_files_get(libs->files, object, &file);
 
 	*id = object->build_id;
 	if (!err)
@@ -183,7 +80,7 @@ int libs_relative_address(struct libs *libs, const struct object *object, uint64
 {
 	uint64_t address = 0, base = 0;
 	struct symbol_file *file;
-	int err = libs_file(libs, object, &file);
+	int err = object_files_get(libs->files, object, &file);
 
 	if (!err)
 		err = symbol_file_address(file, offset, &address);
@@ -273,16 +170,32 @@ int libs_list(const struct address_space *space, const struct u64_map *used,
 
 /* ---- code without names ------------------------------------------------------------ */
 
-void libs_count_unnamed(struct libs *libs, uint32_t object_number, uint64_t samples)
+static int make_item(struct libs *libs, size_t number)
 {
-	if (object_number < libs->count)
-		libs->items[object_number].unnamed_samples += samples;
+	int err = array_reserve((void **)&libs->items, &libs->capacity, number + 1,
+				sizeof(*libs->items));
+
+	if (err)
+		return err;
+	while (libs->count <= number)
+		libs->items[libs->count++] = (struct lib){0};
+	return 0;
 }
 
-static int list_file(const struct lib *lib, struct profile_files *files)
+int libs_count_unnamed(struct libs *libs, const struct object *object, uint64_t samples)
+{
+	int err = make_item(libs, object->number);
+
+	if (err)
+		return err;
+	libs->items[object->number].object = object;
+	libs->items[object->number].unnamed_samples += samples;
+	return 0;
+}
+
+static int list_file(const struct libs *libs, const struct lib *lib, struct profile_files *files)
 {
 	struct profile_file *file;
-	struct symbol_other other = {.is_there = false};
 
 	if (ARRAY_ROOM(files))
 		return -ENOMEM;
@@ -293,16 +206,7 @@ static int list_file(const struct lib *lib, struct profile_files *files)
 	if (!file->path)
 		return -ENOMEM;
 	files->count++;
-	if (lib->is_other) {
-		file->trouble = SYMBOL_TROUBLE_OTHER_BUILD;
-		other.build_id_bytes =
-			symbol_file_build_id(lib->file, other.build_id, sizeof(other.build_id));
-	} else if (lib->file) {
-		file->trouble = symbol_file_trouble(lib->file, &other);
-	} else {
-		file->trouble = SYMBOL_TROUBLE_NO_BUILD_ID;
-	}
-	file->other = other;
+	file->trouble = object_files_trouble(libs->files, lib->object, &file->other);
 	return 0;
 }
 
@@ -312,7 +216,7 @@ int libs_list_unnamed(const struct libs *libs, struct profile_files *files)
 	int err = 0;
 
 	for (i = 0; i < libs->count && !err; i++)
-		if (libs->items[i].unnamed_samples && libs->items[i].object->kind == OBJECT_FILE)
-			err = list_file(&libs->items[i], files);
+		if (libs->items[i].object && libs->items[i].object->kind == OBJECT_FILE)
+			err = list_file(libs, &libs->items[i], files);
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libs.h - the files behind the mappings: one symbol_file for each object, and where the code of each was at the end.
+ * libs.h - the files behind the mappings: what they are known by, and where the code of each was at the end.
  *
  *   address ──mapping──> offset in the file ──program headers──> relative address, which symbol servers know
  *
@@ -17,7 +17,7 @@
 struct address_space;
 struct libs;
 struct object;
-struct symbol_file;
+struct object_files;
 struct symbolizer;
 struct profile_files;
 struct u64_map;
@@ -30,8 +30,7 @@ int libs_open(struct libs **out, struct symbolizer *symbolizer);
 /* The symbolizer is not asked about the files any more. NULL is fine. */
 void libs_close(struct libs *libs);
 
-/* The file of an object, added to the symbolizer at first. 0, -ENOENT: it is no file, or not to be known; -ENOMEM. */
-int libs_file(struct libs *libs, const struct object *object, struct symbol_file **out);
+struct object_files *libs_files(struct libs *libs);
 
 /* *id: that of an object; empty: it has none, or cannot be read. 0 or -ENOMEM. */
 int libs_build_id(struct libs *libs, const struct object *object, struct build_id *id);
@@ -59,9 +58,9 @@ struct profile_libs {
 int libs_list(const struct address_space *space, const struct u64_map *used,
 	      struct profile_libs *out);
 
-/* `samples` more have a leaf in the object for which there was no name. */
-void libs_count_unnamed(struct libs *libs, uint32_t object_number, uint64_t samples);
-/* Adds the files that were counted so, but for the vDSO, to `files`. 0 or -ENOMEM. */
+/* `samples` more have a leaf in the object, which is borrowed, for which there was no name. 0 or -ENOMEM. */
+int libs_count_unnamed(struct libs *libs, const struct object *object, uint64_t samples);
+/* Adds those that were counted so, but for the vDSO, to `files`. 0 or -ENOMEM. */
 int libs_list_unnamed(const struct libs *libs, struct profile_files *files);
 
 #endif

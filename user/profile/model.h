@@ -61,13 +61,18 @@ struct profile_function {
 	 * 0 if it has a name.
 	 */
 	uint64_t value;
+	const char *file; /* of the source; NULL: not known */
 };
+
+#define FRAME_NONE UINT32_MAX
 
 struct profile_frame {
 	uint32_t function;
 	uint8_t category; /* enum profile_category_index */
 	uint8_t subcategory; /* of that category */
 	uint8_t inline_depth; /* 0: the function itself; 1: the first one inlined into it, ... */
+	uint32_t
+		inlined_into; /* the number of the frame that it is part of; FRAME_NONE: it is the function itself */
 	uint32_t line, column; /* 0: not known */
 	/*
 	 * As it was looked up: of a caller, the call. Frames are one for each function and place that is known of it, so it is the first address

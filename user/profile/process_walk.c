@@ -95,9 +95,8 @@ static int open_tables(struct process_walk *walk)
 {
 	const struct frames_source source = {
 		.process = walk->process,
-		.libs = walk->pass->libs,
-		.kernel = walk->pass->source->kernel,
-		.addresses = !walk->pass->input->symbolizer,
+		.symbols = walk->pass->symbols,
+		.has_kernel = walk->pass->source->kernel,
 	};
 	const struct stacks_limits limits = {0};
 	int err = frames_open(&walk->shown.frames, &source);
@@ -318,10 +317,11 @@ static int count_function(struct process_walk *walk, uint32_t frame, uint64_t sa
 {
 	const struct profile_function *function =
 		frames_function(walk->shown.frames, frames_at(walk->shown.frames, frame)->function);
+	int err = 0;
 
-	if (walk->pass->input->symbolizer && function->object && !function->name)
-		libs_count_unnamed(walk->shown.libs, function->object->number, samples);
-	return tally_add(walk->pass->tally, function, samples);
+	if (walk->pass->symbols && function->object && !function->name)
+		err = libs_count_unnamed(walk->shown.libs, function->object, samples);
+	return err ? err : tally_add(walk->pass->tally, function, samples);
 }
 
 static int count_functions(struct process_walk *walk)

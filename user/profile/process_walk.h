@@ -9,6 +9,7 @@
 
 struct libs;
 struct process;
+struct symbols;
 struct tally;
 
 /* A process as a piece of work. */
@@ -21,6 +22,7 @@ struct profile_pass {
 		*source; /* whose processes are read: the input, or one behind it */
 	struct profile_sink *sink;
 	struct libs *libs; /* of the source */
+	struct symbols *symbols; /* the same; NULL: no names are wanted */
 	struct tally *tally;
 	struct profile_summary summary; /* without the top */
 };

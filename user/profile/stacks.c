@@ -239,6 +239,20 @@ static int number_of(struct stacks *stacks, uint32_t prefix, uint32_t frame, uin
 	return 0;
 }
 
+/* The stack of a frame, and of those that it is inlined into, that are called by *stack (STACKS_NONE: it is a root). */
+static int add_frames(struct stacks *stacks, uint32_t frame, uint32_t *stack)
+{
+	uint32_t inlined[UINT8_MAX + 1];
+	size_t count = 0;
+	int err = 0;
+
+	for (; frame != FRAME_NONE; frame = frames_at(stacks->frames, frame)->inlined_into)
+		inlined[count++] = frame;
+	while (count-- && !err)
+		err = number_of(stacks, *stack, inlined[count], stack);
+	return err;
+}
+
 /* Gives a node its stack, that of its prefix being *stack (STACKS_NONE: it is a root), and puts it there. */
 static int add_stack(struct stacks *stacks, struct node *node, bool is_leaf, uint32_t *stack)
 {
@@ -248,7 +262,7 @@ static int add_stack(struct stacks *stacks, struct node *node, bool is_leaf, uin
 	if (!err)
 		err = reserve_count(&stacks->self_samples, frame);
 	if (!err)
-		err = number_of(stacks, *stack, frame, stack);
+		err = add_frames(stacks, frame, stack);
 	if (!err)
 		node->stacks[is_leaf] = *stack;
 	return err;

@@ -12,6 +12,7 @@
 #include "profile/process_walk.h"
 #include "profile/sink.h"
 #include "profile/tally.h"
+#include "symbol/symbols.h"
 #include "target/process.h"
 
 /* Who was asked for is shown even if it never ran, but only as what it was at the end. */
@@ -74,16 +75,35 @@ static int walk_processes(struct profile_pass *pass, struct progress *all)
 	return err;
 }
 
+static int open_names(struct profile_pass *pass)
+{
+	struct symbol_sources sources = {.kernel = pass->source->kernel};
+	int err = libs_open(&pass->libs, pass->input->symbolizer);
+
+	if (err || !pass->input->symbolizer)
+		return err;
+	sources.files = libs_files(pass->libs);
+	return symbols_open(&pass->symbols, &sources);
+}
+
+static void close_names(struct profile_pass *pass)
+{
+	symbols_close(pass->symbols);
+	libs_close(pass->libs);
+	pass->symbols = NULL;
+	pass->libs = NULL;
+}
+
 static int walk_source(struct profile_pass *pass, const struct profile_input *source,
 		       struct progress *all)
 {
 	struct process *first;
-	int err = libs_open(&pass->libs, pass->input->symbolizer);
+	int err;
 
-	if (err)
-		return err;
 	pass->source = source;
-	err = walk_processes(pass, all);
+	err = open_names(pass);
+	if (!err)
+		err = walk_processes(pass, all);
 	/* A profile without threads is refused. */
 	first = pass->summary.processes || source->next
 			? NULL
@@ -93,7 +113,7 @@ static int walk_source(struct profile_pass *pass, const struct profile_input *so
 	if (!err)
 		err = libs_list_unnamed(pass->libs, &pass->summary.unnamed);
 	pass->summary.damaged += recording_damaged(source->recording.processes);
-	libs_close(pass->libs);
+	close_names(pass);
 	return err;
 }
 
