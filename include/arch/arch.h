@@ -6,6 +6,10 @@
 #ifndef GECKOBPF_ARCH_H
 #define GECKOBPF_ARCH_H
 
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
 /* The second is for the BPF side, whose compiler works for the BPF machine. */
 #if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
 #include "arch/x86_64.h"

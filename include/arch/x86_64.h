@@ -2,7 +2,7 @@
 /*
  * x86_64.h - what is this machine's: its registers by every numbering that we meet, its stack frames, its signal frames.
  *
- * From arch.h only. Types are the includer's: vmlinux.h or linux/types.h.
+ * From arch.h only.
  */
 #ifndef GECKOBPF_ARCH_X86_64_H
 #define GECKOBPF_ARCH_X86_64_H

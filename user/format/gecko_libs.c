@@ -5,19 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "format/json.h"
 #include "profile/frames.h"
 #include "profile/libs.h"
 #include "target/object.h"
 #include "target/process.h"
-
-#if defined(__x86_64__)
-#define LIB_ARCH "x86_64"
-#elif defined(__aarch64__)
-#define LIB_ARCH "aarch64"
-#else
-#define LIB_ARCH ""
-#endif
 
 static void write_hex(struct json *json, const char *key, const struct build_id *id, bool is_guid)
 {
@@ -56,7 +49,7 @@ static int write_lib(struct libs *libs, const struct profile_lib *lib, struct js
 	json_key_u64(json, "start", lib->start);
 	json_key_u64(json, "end", lib->end);
 	json_key_u64(json, "offset", relative);
-	json_key_string(json, "arch", LIB_ARCH);
+	json_key_string(json, "arch", GB_ARCH_NAME);
 	json_key_string(json, "name", name);
 	json_key_string(json, "path", path);
 	json_key_string(json, "debugName", name);

@@ -7,6 +7,7 @@
  */
 #include "format/gecko_meta.h"
 
+#include "arch/arch.h"
 #include "format/json.h"
 #include "profile/model.h"
 #include "target/process.h"
@@ -15,14 +16,6 @@
 
 #define SAMPLE_UNITS "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}"
 #define EXTENSIONS "{\"schema\":{\"id\":0,\"name\":1,\"baseURL\":2},\"data\":[]}"
-
-#if defined(__x86_64__)
-#define ABI "x86_64-gcc3"
-#elif defined(__aarch64__)
-#define ABI "aarch64-gcc3"
-#else
-#define ABI "unknown"
-#endif
 
 static void write_category(struct json *json, const struct profile_category *category)
 {
@@ -103,7 +96,7 @@ static void write_machine(struct json *json, const struct recording_facts *facts
 {
 	json_key_string(json, "platform", "Linux");
 	json_key_string(json, "toolkit", "");
-	json_key_string(json, "abi", ABI);
+	json_key_string(json, "abi", GB_ARCH_NAME "-gcc3");
 	write_known(json, "oscpu", facts->oscpu);
 	write_known(json, "CPUName", facts->cpu_name);
 	if (facts->physical_cpus)

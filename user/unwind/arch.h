@@ -6,7 +6,6 @@
 #ifndef GECKOBPF_UNWIND_ARCH_H
 #define GECKOBPF_UNWIND_ARCH_H
 
-#include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
