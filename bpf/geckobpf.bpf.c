@@ -2,8 +2,8 @@
 /*
  * geckobpf.bpf.c - the BPF object: its maps and, one concern a file, its programs.
  *
- *   perf timer ───> sample.bpf.c ──> samples (ring buffers) ──> user space
- *   sched_switch ─> sched.bpf.c ──> run (who runs since when)  ─> sample.bpf.c
+ *   perf timer ───> timer.bpf.c ──> sample.bpf.h ──> samples (ring buffers) ──> user space
+ *   sched_switch ─> sched.bpf.c ──> run (who runs since when)  ─> sample.bpf.h
  *   fork, exec, exit, rename, iterator ─> task.bpf.c ──> control (ring buffer), targets
  */
 #include "vmlinux.h"
@@ -19,9 +19,13 @@
 #include "cputime.bpf.h"
 #include "unwind.bpf.h"
 #include "stack.bpf.h"
+#include "sample.bpf.h"
 
-#include "sample.bpf.c"
 #include "task.bpf.c"
 #include "sched.bpf.c"
+
+/* Sources: programs in optional sections, one file each. */
+#include "timer.bpf.c"
+#include "caller.bpf.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -23,7 +23,7 @@ struct sample_ring {
 };
 
 /*
- * tid & cfg_ring_mask -> ring of struct gb_sample. Written by sample.bpf.c, read by the drain. One ring on a small machine,
+ * tid & cfg_ring_mask -> ring of struct gb_sample. Written by all sources (sample.bpf.h), read by the drain. One ring on a small machine,
  * more on a large one with the same total size. Chosen by tid, not by CPU, so that the samples of one thread
  * stay in order. Full: the sample is lost and counted (GB_STAT_RING_FULL).
  */
@@ -55,7 +55,7 @@ struct {
 	__type(value, struct gb_target);
 } targets SEC(".maps");
 
-/* 0 -> the thread that runs on this CPU and its CPU time. Written and read by sched.bpf.c and sample.bpf.c only. */
+/* 0 -> the thread that runs on this CPU and its CPU time. Written and read by sched.bpf.c and sources only. */
 struct run_state {
 	__u32 tid; /* 0: not a target */
 	__u32 is_started_known; /* started_ns is the true start of this run */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* timer_source.c - see timer_source.h. `links[cpu]` is NULL where no timer runs. Its other side is bpf/sample.bpf.c. */
+/* timer_source.c - see timer_source.h. `links[cpu]` is NULL where no timer runs. Its other side is bpf/timer.bpf.c. */
 #include "capture/timer_source.h"
 
 #include "base/clock.h"

@@ -363,6 +363,6 @@ int recorder_run(struct record_options *options)
 	control_close(recorder.control);
 	if (recorder.signal_fd >= 0)
 		close(recorder.signal_fd);
-	sigprocmask(SIG_SETMASK, &recorder.old_mask, NULL);
+	/* Signals stay blocked: one that came too late for anything must not change the exit status. */
 	return status;
 }

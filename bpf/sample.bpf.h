@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * sample.bpf.c - on every tick of a CPU's timer: who runs, its stack, its CPU time, into a ring.
+ * sample.bpf.h - how a sample is made, for all sources: who runs, its CPU time, its stacks, into a ring.
  *
  * The record is built in per-CPU scratch memory and copied at its exact length. The reader is woken when a ring has filled
  * to a mark, not for every sample.
  */
+#ifndef SAMPLE_BPF_H
+#define SAMPLE_BPF_H
 
 /* What the runs of a sample are, when it comes from here. */
 enum sample_run { RUN_KERNEL, RUN_USER };
@@ -16,8 +18,8 @@ static __always_inline void set_run(struct gb_sample *sample, enum sample_run ru
 	sample->runs[run].words = words;
 }
 
-static __always_inline void describe(struct gb_sample *sample, struct task_struct *task,
-				     struct run_state *state)
+static __always_inline void sample_describe(struct gb_sample *sample, struct task_struct *task,
+					    struct run_state *state)
 {
 	sample->hdr.kind = GB_RECORD_SAMPLE;
 	sample->hdr.flags = 0;
@@ -38,7 +40,7 @@ static __always_inline void describe(struct gb_sample *sample, struct task_struc
 		sample->run_ns = sample->hdr.time_ns - state->started_ns;
 }
 
-static __always_inline void capture_kernel(void *ctx, struct gb_sample *sample)
+static __always_inline void sample_kernel_stack(void *ctx, struct gb_sample *sample)
 {
 	__u32 kernel_count = stack_kernel(ctx, sample->pc);
 
@@ -49,8 +51,9 @@ static __always_inline void capture_kernel(void *ctx, struct gb_sample *sample)
 }
 
 /* `ctx`: of the perf event, or NULL where the thread can only be in the kernel. */
-static __always_inline void capture_user(void *ctx, bool is_user, struct sample_scratch *buffer,
-					 struct task_struct *task, __u32 key)
+static __always_inline void sample_user_stack(void *ctx, bool is_user,
+					      struct sample_scratch *buffer,
+					      struct task_struct *task, __u32 key)
 {
 	struct gb_sample *sample = (struct gb_sample *)buffer->words;
 	__u32 kernel_count = sample->runs[RUN_KERNEL].words;
@@ -92,7 +95,7 @@ static __always_inline void capture_user(void *ctx, bool is_user, struct sample_
 	count(GB_STAT_RAW);
 }
 
-static __always_inline void send(struct gb_sample *sample)
+static __always_inline void sample_send(struct gb_sample *sample)
 {
 	__u32 words = sample->runs[RUN_KERNEL].words + sample->runs[RUN_USER].words;
 	__u64 size = sizeof(*sample) + words * sizeof(__u64);
@@ -112,47 +115,4 @@ static __always_inline void send(struct gb_sample *sample)
 	count(bpf_ringbuf_output(ring, sample, size, flags) ? GB_STAT_RING_FULL : GB_STAT_SAMPLES);
 }
 
-SEC("?perf_event")
-int on_timer(struct bpf_perf_event_data *ctx)
-{
-	struct task_struct *task = current_task_struct();
-	bool is_user = is_user_mode(ctx);
-	struct sample_scratch *buffer;
-	struct gb_sample *sample;
-	struct run_state *state;
-	__u32 key = scratch_key(SLOT_TIMER);
-
-	if (!is_target(TASK_FIELD(task, tgid)))
-		return 0;
-	buffer = bpf_map_lookup_elem(&scratch, &key);
-	if (!buffer)
-		return 0;
-	sample = (struct gb_sample *)buffer->words;
-	state = current_run();
-	describe(sample, task, state);
-	count(GB_STAT_TICKS);
-	if (state)
-		count_more(GB_STAT_TICKS_MISSED, run_ticks_missed(state, sample->hdr.time_ns));
-	if (cfg_kernel_stacks && !is_user)
-		capture_kernel(ctx, sample);
-	capture_user(ctx, is_user, buffer, task, key);
-	send(sample);
-	return 0;
-}
-
-/* For tests, by BPF_PROG_TEST_RUN: a sample of the caller, which is in the kernel for that. */
-SEC("?raw_tp/sys_enter")
-int sample_caller(void *ctx)
-{
-	struct task_struct *task = current_task_struct();
-	struct sample_scratch *buffer;
-	__u32 key = scratch_key(SLOT_TEST);
-
-	buffer = bpf_map_lookup_elem(&scratch, &key);
-	if (!buffer)
-		return 0;
-	describe((struct gb_sample *)buffer->words, task, current_run());
-	capture_user(NULL, false, buffer, task, key);
-	send((struct gb_sample *)buffer->words);
-	return 0;
-}
+#endif

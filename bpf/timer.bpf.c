@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* timer.bpf.c - the timer: on every tick of a CPU's perf event, a sample of who runs. Its other side is user/capture/timer_source.c. */
+
+SEC("?perf_event")
+int on_timer(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = current_task_struct();
+	bool is_user = is_user_mode(ctx);
+	struct sample_scratch *buffer;
+	struct gb_sample *sample;
+	struct run_state *state;
+	__u32 key = scratch_key(SLOT_TIMER);
+
+	if (!is_target(TASK_FIELD(task, tgid)))
+		return 0;
+	buffer = bpf_map_lookup_elem(&scratch, &key);
+	if (!buffer)
+		return 0;
+	sample = (struct gb_sample *)buffer->words;
+	state = current_run();
+	sample_describe(sample, task, state);
+	count(GB_STAT_TICKS);
+	if (state)
+		count_more(GB_STAT_TICKS_MISSED, run_ticks_missed(state, sample->hdr.time_ns));
+	if (cfg_kernel_stacks && !is_user)
+		sample_kernel_stack(ctx, sample);
+	sample_user_stack(ctx, is_user, buffer, task, key);
+	sample_send(sample);
+	return 0;
+}
