@@ -4,6 +4,7 @@
  * makes; STACKS 0: every sample has a new stack.
  *
  *   capture json ...           the profile, which goes nowhere: no compression, no file
+ *   capture processed ...      the same in the front-end's own format; with a FILE, that is written
  *   capture file ... FILE      the profile as a file, by its suffix
  *   capture raw ... FILE       a raw capture (.gbpf); says some of its samples: "spot TID ROW TIME_NS"
  *   capture dom ...            the same document made once more with jansson, value by value, and dumped to nowhere
@@ -12,7 +13,7 @@
  */
 #include "archive/archive.h"
 #include "base/output.h"
-#include "format/gecko.h"
+#include "format/json_format.h"
 #include "symbol/symbolizer.h"
 
 #include <inttypes.h>
@@ -54,7 +55,8 @@ int __wrap_output_write(struct output *output, const void *data, size_t size)
 /* ---- the profile --------------------------------------------------------------------------- */
 
 /* `output` NULL: see above. */
-static int write_profile(const struct made *made, struct output *output)
+static int write_profile(const struct made *made, const struct json_format *format,
+			 struct output *output)
 {
 	const struct recording_facts facts = made_facts(&made->config);
 	struct profile_input input = {.recording.facts = &facts,
@@ -64,7 +66,7 @@ static int write_profile(const struct made *made, struct output *output)
 	int err = symbolizer_open(&input.symbolizer, NULL);
 
 	if (!err)
-		err = gecko_write(&input, output, &summary);
+		err = json_format_write(format, &input, output, &summary);
 	if (!err && summary.samples != made->config.samples)
 		err = -EBADMSG;
 	profile_summary_clear(&summary);
@@ -72,14 +74,14 @@ static int write_profile(const struct made *made, struct output *output)
 	return err;
 }
 
-static int write_file(const struct made *made, const char *path)
+static int write_file(const struct made *made, const struct json_format *format, const char *path)
 {
 	struct output *output;
 	int err = output_open(&output, path, NULL);
 
 	if (err)
 		return err;
-	err = write_profile(made, output);
+	err = write_profile(made, format, output);
 	if (!err)
 		err = output_commit(output);
 	print("in_bytes", (double)output_bytes_in(output));
@@ -88,7 +90,7 @@ static int write_file(const struct made *made, const char *path)
 	return err;
 }
 
-static int run_profile(const struct made *made, const char *path)
+static int run_profile(const struct made *made, const struct json_format *format, const char *path)
 {
 	uint64_t wall_ns, cpu_ns;
 	double before_mb;
@@ -98,7 +100,7 @@ static int run_profile(const struct made *made, const char *path)
 	before_mb = memory_mb("VmRSS");
 	wall_ns = clock_now_ns();
 	cpu_ns = cpu_now_ns();
-	err = path ? write_file(made, path) : write_profile(made, NULL);
+	err = path ? write_file(made, format, path) : write_profile(made, format, NULL);
 	if (err)
 		return err;
 	wall_ns = clock_now_ns() - wall_ns;
@@ -216,7 +218,7 @@ static int copy_tree(const json_t *document, uint64_t samples)
 static int run_dom(const struct made *made)
 {
 	json_t *document;
-	int err = write_profile(made, NULL);
+	int err = write_profile(made, NULL, NULL);
 
 	if (err)
 		return err;
@@ -225,7 +227,7 @@ static int run_dom(const struct made *made)
 	kept.items = malloc(kept.capacity);
 	if (!kept.items)
 		return -ENOMEM;
-	err = write_profile(made, NULL);
+	err = write_profile(made, NULL, NULL);
 	document = err ? NULL : json_loadb(kept.items, kept.bytes, 0, NULL);
 	free(kept.items);
 	if (document)
@@ -239,9 +241,11 @@ static int run_dom(const struct made *made)
 static int run(const char *what, const struct made *made, const char *path)
 {
 	if (!strcmp(what, "json") && !path)
-		return run_profile(made, NULL);
+		return run_profile(made, NULL, NULL);
 	if (!strcmp(what, "file") && path)
-		return run_profile(made, path);
+		return run_profile(made, NULL, path);
+	if (!strcmp(what, "processed"))
+		return run_profile(made, json_format_find(what), path);
 	if (!strcmp(what, "raw") && path)
 		return run_raw(made, path);
 	if (!strcmp(what, "dom") && !path)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * replay.c - replay addresses|names RECORDS OUTPUT [KALLSYMS]: from a stream of records to a profile, or a raw capture, with nothing of
- * the machine it runs on.
+ * replay.c - replay addresses|names FORMAT RECORDS OUTPUT [KALLSYMS]: from a stream of records to a profile, or a raw capture, with
+ * nothing of the machine it runs on.
  *
  * The facts are made up; times are those of the stream (record_stream.h). "names" looks kernel
  * addresses up in KALLSYMS. The paths in the stream must not exist (README.md).
@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "format/gecko.h"
+#include "format/json_format.h"
 #include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
@@ -32,6 +32,7 @@ struct golden {
 	struct symbolizer *symbolizer;
 	struct kernel_symbols *kernel;
 	uint64_t first_ns, last_ns;
+	const struct json_format *format;
 	bool is_raw;
 	const char *kallsyms; /* NULL: none */
 };
@@ -123,7 +124,7 @@ static int write_profile(const struct golden *golden, struct output *output)
 	int err;
 
 	err = golden->is_raw ? write_raw(&input, golden->kallsyms, output)
-			     : gecko_write(&input, output, &summary);
+			     : json_format_write(golden->format, &input, output, &summary);
 	if (!err)
 		err = output_commit(output);
 	profile_summary_clear(&summary);
@@ -157,18 +158,19 @@ int main(int argc, char **argv)
 	struct golden golden = {0};
 	int err;
 
-	if (argc < 4 || (strcmp(argv[1], "addresses") && strcmp(argv[1], "names"))) {
-		log_error(
-			"usage: replay addresses|names RECORDS OUTPUT.json|OUTPUT.gbpf [KALLSYMS]");
+	golden.format = argc < 5 ? NULL : json_format_find(argv[2]);
+	if (!golden.format || (strcmp(argv[1], "addresses") && strcmp(argv[1], "names"))) {
+		log_error("usage: replay addresses|names FORMAT RECORDS OUTPUT.json|OUTPUT.gbpf "
+			  "[KALLSYMS]");
 		return 2;
 	}
-	golden.is_raw = !strcmp(output_suffix(argv[3]), ".gbpf");
-	golden.kallsyms = argc > 4 ? argv[4] : NULL;
+	golden.is_raw = !strcmp(output_suffix(argv[4]), ".gbpf");
+	golden.kallsyms = argc > 5 ? argv[5] : NULL;
 	err = open_golden(&golden, !strcmp(argv[1], "names"), golden.kallsyms);
 	if (!err)
-		err = run(&golden, argv[2], argv[3]);
+		err = run(&golden, argv[3], argv[4]);
 	close_golden(&golden);
 	if (err)
-		log_error("%s: %s", argv[2], strerror(-err));
+		log_error("%s: %s", argv[3], strerror(-err));
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh [--update] [BUILD_DIR]: replays each NAME.records, with addresses and with names, and compares the profile with
-# NAME.MODE.json byte for byte. --update rewrites these files instead: look at what changed before you commit it.
+# run.sh [--update] [BUILD_DIR]: replays each NAME.records, with addresses and with names, in each format, and compares the
+# profile with NAME.MODE.json (Gecko) or NAME.MODE.FORMAT.json byte for byte. --update rewrites these files instead: look at
+# what changed before you commit it.
 set -u
 update=
 if [ "${1:-}" = --update ]; then
@@ -26,26 +27,27 @@ name_arch()
 
 replay()
 {
-	local stream=$1 mode=$2 out=$3 kallsyms=()
+	local stream=$1 mode=$2 format=$3 out=$4 kallsyms=()
 
 	if [ -e "$stream.kallsyms" ]; then
 		kallsyms=("$stream.kallsyms")
 	fi
-	"$build/tests/golden/replay" "$mode" "$stream.records" "$out" "${kallsyms[@]}" || return
+	"$build/tests/golden/replay" "$mode" "$format" "$stream.records" "$out" "${kallsyms[@]}" || return
 	case $out in *.json) name_arch "$out" ;; esac
 }
 
 # By way of a raw capture. The one that is kept is of version 2 of the format, whose entries have another grammar: old captures must stay readable.
 convert()
 {
-	local stream=$1 mode=$2 out=$3 raw
+	local stream=$1 mode=$2 format=$3 out=$4 raw
 
 	raw=$work/$stream.gbpf
 	case $mode in
 	kept_*) raw=$stream.gbpf ;;
-	*) replay "$stream" names "$raw" || return ;;
+	*) replay "$stream" names "$format" "$raw" || return ;;
 	esac
-	"$build/geckobpf" convert "--symbols=${mode#*_}" "$raw" -o "$out" 2>"$work/convert.log" && name_arch "$out"
+	"$build/geckobpf" convert "--format=$format" "--symbols=${mode#*_}" "$raw" -o "$out" 2>"$work/convert.log" &&
+		name_arch "$out"
 }
 
 show_difference()
@@ -55,22 +57,25 @@ show_difference()
 
 check()
 {
-	local stream=$1 mode=$2
-	local want=$stream.${mode#*_}.json got=$work/$stream.$mode.json make=replay
+	local stream=$1 mode=$2 format=$3 suffix=.$3 make=replay want got name
 
+	case $format in gecko) suffix= ;; esac
 	case $mode in *_*) make=convert ;; esac
-	if ! "$make" "$stream" "$mode" "$got"; then
-		echo "not ok golden $stream.$mode: the replay failed"
+	want=$stream.${mode#*_}$suffix.json
+	name=$stream.$mode$suffix
+	got=$work/$name.json
+	if ! "$make" "$stream" "$mode" "$format" "$got"; then
+		echo "not ok golden $name: the replay failed"
 		failed=$((failed + 1))
 	elif [ -n "$update" ]; then
 		cp "$got" "$want"
-		echo "ok golden $stream.$mode (rewritten)"
+		echo "ok golden $name (rewritten)"
 		passed=$((passed + 1))
 	elif cmp -s "$want" "$got"; then
-		echo "ok golden $stream.$mode"
+		echo "ok golden $name"
 		passed=$((passed + 1))
 	else
-		echo "not ok golden $stream.$mode: another profile than $want:"
+		echo "not ok golden $name: another profile than $want:"
 		show_difference "$want" "$got"
 		failed=$((failed + 1))
 	fi
@@ -79,7 +84,9 @@ check()
 for file in *.records; do
 	for mode in addresses names raw_addresses raw_names kept_addresses kept_names; do
 		case $update$mode in 1*_*) continue ;; esac
-		check "${file%.records}" "$mode"
+		for format in gecko processed; do
+			check "${file%.records}" "$mode" "$format"
+		done
 	done
 done
 echo "$passed passed, $failed failed, 0 skipped"

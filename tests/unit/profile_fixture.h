@@ -22,6 +22,7 @@ static const struct recording_fact facts_log[] = {
 	{.name = "lost"},
 	{.name = "samples", .value = UINT64_MAX},
 	{.name = "event", .value = 1, .text = "cpu-\"clock\""},
+	{.name = RECORDING_MAIN_MEMORY, .value = 16ULL << 30},
 };
 static const struct recording_facts facts = {
 	.product = "my\"app",
@@ -39,7 +40,7 @@ static const struct recording_facts facts = {
 	.threads = asked_threads,
 	.features = features,
 	.log = facts_log,
-	.log_count = 3,
+	.log_count = 4,
 	.include_args = 2,
 };
 
@@ -224,6 +225,9 @@ static int teardown(void **state)
  * -----------------------------------------------------------------------------------
  */
 
+/* NULL: Gecko. */
+static const struct json_format *format;
+
 static int write_profile(const struct profile_input *input, struct profile_summary *summary)
 {
 	struct output *output;
@@ -231,7 +235,7 @@ static int write_profile(const struct profile_input *input, struct profile_summa
 
 	if (err)
 		return err;
-	err = gecko_write(input, output, summary);
+	err = json_format_write(format, input, output, summary);
 	if (!err)
 		err = output_commit(output);
 	output_close(output);

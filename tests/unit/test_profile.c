@@ -22,7 +22,7 @@
 #include "buffer/profile_memory.h"
 #include "geckobpf_abi.h"
 #include "base/output.h"
-#include "format/gecko.h"
+#include "format/json_format.h"
 #include "format/label.h"
 #include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
@@ -105,6 +105,7 @@ static void meta(void **state)
 		"\"asyncstack\":0,\"debug\":0},\"libs\":[],\"threads\":[],\"pausedRanges\":[],");
 	assert_contains(text, "],\"profilingLog\":{\"geckobpf\":{\"version\":\"0.1.0\",\"lost\":0,"
 			      "\"samples\":18446744073709551615,\"event\":\"cpu-\\\"clock\\\"\","
+			      "\"main_memory_bytes\":17179869184,"
 			      "\"samples_lost_damaged\":0,"
 			      "\"rows_out_of_order\":1,"
 			      "\"bytes_spilled\":0," STACK_ENDS "}}}");
@@ -434,7 +435,7 @@ static void cancelled(void **state)
 	int err;
 
 	assert_int_equal(output_open(&output, PATH, &options), 0);
-	err = gecko_write(&input, output, &summary);
+	err = json_format_write(NULL, &input, output, &summary);
 	/* So small a profile fits the output's block. */
 	assert_int_equal(err ? err : output_commit(output), -EINTR);
 	output_close(output);

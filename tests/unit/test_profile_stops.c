@@ -19,14 +19,14 @@
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "base/output.h"
-#include "format/gecko.h"
+#include "format/json_format.h"
 #include "profile/profile.h"
 #include "target/process.h"
 
 #include "alloc.h"
 #include "fake_codec.h"
 
-#define PROCESSES 40
+#define PROCESSES 80
 #define SAMPLES 1500
 #define MS 1000000ULL
 /* Of what there is to do after an error: nothing but to leave. */
@@ -116,6 +116,16 @@ static bool fails(void *context)
 	return true;
 }
 
+/* NULL: Gecko. */
+static const struct json_format *format;
+
+static int set_format(void **state)
+{
+	format = json_format_find(*state);
+	assert_non_null(format);
+	return 0;
+}
+
 static int write_profile(struct failure *failure)
 {
 	static const char *const none[] = {NULL};
@@ -132,7 +142,7 @@ static int write_profile(struct failure *failure)
 	err = output_open(&output, path, &options);
 	if (err)
 		return err;
-	err = gecko_write(&input, output, &summary);
+	err = json_format_write(format, &input, output, &summary);
 	if (!err)
 		err = output_commit(output);
 	output_close(output);
@@ -183,11 +193,16 @@ static void little_is_allocated_after_an_allocation_that_failed(void **state)
 	}
 }
 
+#define OF(test, format)                                                                           \
+	cmocka_unit_test_prestate_setup_teardown(test, set_format, NULL, (char *)format)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_read_after_a_write_that_failed),
-		cmocka_unit_test(little_is_allocated_after_an_allocation_that_failed),
+		OF(nothing_is_read_after_a_write_that_failed, "gecko"),
+		OF(little_is_allocated_after_an_allocation_that_failed, "gecko"),
+		OF(nothing_is_read_after_a_write_that_failed, "processed"),
+		OF(little_is_allocated_after_an_allocation_that_failed, "processed"),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

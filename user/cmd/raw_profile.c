@@ -10,7 +10,7 @@
 #include "cmd/names.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "format/gecko.h"
+#include "format/json_format.h"
 #include "format/spool.h"
 #include "format/stack_sink.h"
 #include "profile/profile.h"
@@ -58,8 +58,8 @@ static void make_inputs(struct profile_input *inputs, const struct captures *cap
 }
 
 /* *is_output: it is the output that failed, not the memory, or the file for what does not fit into it. */
-static int write_to(const struct profile_input *input, const char *path,
-		    struct profile_summary *summary, bool *is_output)
+static int write_to(const struct profile_input *input, const struct json_format *format,
+		    const char *path, struct profile_summary *summary, bool *is_output)
 {
 	const struct output_options options = {.owner_uid = -1, .owner_gid = -1};
 	struct output *output;
@@ -68,7 +68,7 @@ static int write_to(const struct profile_input *input, const char *path,
 	*is_output = true;
 	if (err)
 		return err;
-	err = gecko_write(input, output, summary);
+	err = json_format_write(format, input, output, summary);
 	if (!err)
 		err = output_commit(output);
 	*is_output = output_error(output) != 0;
@@ -108,7 +108,8 @@ static int run_job(struct job *job, const struct profile_input *input)
 {
 	struct profile_summary summary = {0};
 	int err = job->profile ? load_into(input, job->path, job->profile, &summary)
-			       : write_to(input, job->path, &summary, &job->is_output);
+			       : write_to(input, job->options->format, job->path, &summary,
+					  &job->is_output);
 
 	if (!err && !job->profile)
 		say_what_was_written(job->path, &summary);

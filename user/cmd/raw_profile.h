@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* raw_profile.h - raw captures (archive/archive.h) become one Gecko profile. */
+/* raw_profile.h - raw captures (archive/archive.h) become one profile for the Firefox Profiler. */
 #ifndef GECKOBPF_CMD_RAW_PROFILE_H
 #define GECKOBPF_CMD_RAW_PROFILE_H
 
@@ -12,7 +12,10 @@ struct stack_profile;
 /* Whether the file behind `path` says that it is one. */
 bool is_raw_capture(const char *path);
 
+struct json_format;
+
 struct raw_profile_options {
+	const struct json_format *format; /* NULL: the usual one */
 	bool addresses; /* no names */
 	const char *const *
 		symbol_dirs; /* where files and debug files are searched for, besides their own place */

@@ -12,13 +12,8 @@
 struct output;
 struct profile_input;
 struct profile_sink;
-struct profile_summary;
 
 /* A sink that writes to `output`, which the caller commits; both are borrowed. 0 or -ENOMEM. */
 int gecko_open(struct profile_sink **out, const struct profile_input *input, struct output *output);
-
-/* The whole of it: open, walk, close. 0, the output's error, -ENOMEM, -errno (what does not fit into memory has a file, see spool.h). */
-int gecko_write(const struct profile_input *input, struct output *output,
-		struct profile_summary *summary);
 
 #endif

@@ -7,121 +7,25 @@
  */
 #include "format/gecko_meta.h"
 
-#include "arch/arch.h"
 #include "format/json.h"
+#include "format/meta.h"
 #include "profile/model.h"
 #include "target/process.h"
 
-#define FORMAT_VERSION 36
-
-#define SAMPLE_UNITS "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}"
 #define EXTENSIONS "{\"schema\":{\"id\":0,\"name\":1,\"baseURL\":2},\"data\":[]}"
-
-static void write_category(struct json *json, const struct profile_category *category)
-{
-	size_t i;
-
-	json_object_begin(json);
-	json_key_string(json, "name", category->name);
-	json_key_string(json, "color", category->color);
-	json_key(json, "subcategories");
-	json_array_begin(json);
-	for (i = 0; category->subcategories[i]; i++)
-		json_text(json, category->subcategories[i]);
-	json_array_end(json);
-	json_object_end(json);
-}
-
-static void write_categories(struct json *json)
-{
-	size_t i;
-
-	json_key(json, "categories");
-	json_array_begin(json);
-	for (i = 0; i < CATEGORY_COUNT; i++)
-		write_category(json, &profile_categories[i]);
-	json_array_end(json);
-}
-
-static void write_time(struct json *json, const struct recording_facts *facts, uint64_t time_ns)
-{
-	json_time_ms(json, (int64_t)profile_time_ns(facts, time_ns));
-}
-
-/* What both kinds of meta begin with. */
-static void write_common(struct json *json, const struct recording_facts *facts)
-{
-	json_key_u64(json, "version", FORMAT_VERSION);
-	json_key_time_ms(json, "startTime", (int64_t)(facts->start_real_ns - facts->lead_ns));
-	/* A machine may have been booted after that. */
-	if (facts->start_ns >= facts->lead_ns)
-		json_key_u64(json, "startTimeAsClockMonotonicNanosecondsSinceBoot",
-			     facts->start_ns - facts->lead_ns);
-	json_key_time_ms(json, "interval", (int64_t)facts->interval_ns);
-	write_categories(json);
-	json_key_literal(json, "markerSchema", "[]");
-}
-
-static void write_known(struct json *json, const char *key, const char *text)
-{
-	if (text)
-		json_key_string(json, key, text);
-}
-
-static void write_list(struct json *json, const char *key, const char *const *items)
-{
-	json_key(json, key);
-	json_array_begin(json);
-	for (; items && *items; items++)
-		json_text(json, *items);
-	json_array_end(json);
-}
-
-static void write_configuration(struct json *json, const struct recording_facts *facts)
-{
-	json_key(json, "configuration");
-	json_object_begin(json);
-	write_list(json, "threads", facts->threads);
-	write_list(json, "features", facts->features);
-	/* In entries of 8 bytes. */
-	json_key_u64(json, "capacity", facts->buffer_bytes / 8);
-	if (facts->duration_s > 0) {
-		json_key(json, "duration");
-		json_double(json, facts->duration_s);
-	}
-	json_object_end(json);
-}
-
-static void write_machine(struct json *json, const struct recording_facts *facts)
-{
-	json_key_string(json, "platform", "Linux");
-	json_key_string(json, "toolkit", "");
-	json_key_string(json, "abi", GB_ARCH_NAME "-gcc3");
-	write_known(json, "oscpu", facts->oscpu);
-	write_known(json, "CPUName", facts->cpu_name);
-	if (facts->physical_cpus)
-		json_key_u64(json, "physicalCPUs", facts->physical_cpus);
-	if (facts->logical_cpus)
-		json_key_u64(json, "logicalCPUs", facts->logical_cpus);
-}
 
 void gecko_meta_write(struct json *json, const struct recording_facts *facts, bool presymbolicated)
 {
-	int64_t end_ns = (int64_t)profile_time_ns(facts, facts->end_ns);
-
 	json_object_begin(json);
-	write_common(json, facts);
+	meta_write_common(json, facts);
 	json_key_literal(json, "shutdownTime", "null");
-	json_key_time_ms(json, "profilingStartTime", 0);
-	/* 0 would be taken for "not known". */
-	json_key_time_ms(json, "profilingEndTime", end_ns ? end_ns : 1);
-	json_key_literal(json, "sampleUnits", SAMPLE_UNITS);
+	meta_write_span(json, facts);
 	json_key(json, "presymbolicated");
 	json_bool(json, presymbolicated);
 	json_key_string(json, "product", facts->product ? facts->product : "geckobpf");
 	json_key_string(json, "misc", "geckobpf");
-	write_machine(json, facts);
-	write_configuration(json, facts);
+	meta_write_machine(json, facts);
+	meta_write_configuration(json, facts);
 	json_key_literal(json, "extensions", EXTENSIONS);
 	json_key_u64(json, "processType", 0);
 	json_key_u64(json, "stackwalk", 1);
@@ -131,39 +35,14 @@ void gecko_meta_write(struct json *json, const struct recording_facts *facts, bo
 	json_object_end(json);
 }
 
-void gecko_meta_write_pauses(struct json *json, const struct recording_facts *facts)
-{
-	size_t i;
-
-	json_key(json, "pausedRanges");
-	json_array_begin(json);
-	for (i = 0; i < facts->pause_count; i++) {
-		const struct time_range *pause = &facts->pauses[i];
-
-		if (pause->end_ns && pause->end_ns <= facts->start_ns)
-			continue;
-		json_object_begin(json);
-		json_key(json, "startTime");
-		write_time(json, facts, pause->start_ns);
-		json_key(json, "endTime");
-		if (pause->end_ns)
-			write_time(json, facts, pause->end_ns);
-		else
-			json_none(json);
-		json_key_string(json, "reason", "profiler-paused");
-		json_object_end(json);
-	}
-	json_array_end(json);
-}
-
 void gecko_meta_write_process(struct json *json, const struct recording_facts *facts,
 			      const struct process *process)
 {
 	json_object_begin(json);
-	write_common(json, facts);
+	meta_write_common(json, facts);
 	json_key(json, "shutdownTime");
 	if (process->died_ns)
-		write_time(json, facts, process->died_ns);
+		json_time_ms(json, (int64_t)profile_time_ns(facts, process->died_ns));
 	else
 		json_none(json);
 	json_object_end(json);

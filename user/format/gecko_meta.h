@@ -14,9 +14,6 @@ struct recording_facts;
  */
 void gecko_meta_write(struct json *json, const struct recording_facts *facts, bool presymbolicated);
 
-/* The key "pausedRanges" with its value. */
-void gecko_meta_write_pauses(struct json *json, const struct recording_facts *facts);
-
 /* The value of the "meta" of an entry of processes[]. */
 void gecko_meta_write_process(struct json *json, const struct recording_facts *facts,
 			      const struct process *process);

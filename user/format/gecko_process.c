@@ -3,19 +3,20 @@
 #include "format/gecko_process.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/intern.h"
-#include "buffer/profile_buffer.h"
 #include "format/gecko_libs.h"
 #include "format/gecko_meta.h"
 #include "format/gecko_thread.h"
 #include "format/json.h"
 #include "format/label.h"
+#include "format/logs.h"
+#include "format/meta.h"
+#include "format/pid_text.h"
 #include "format/spool.h"
+#include "format/thread_json.h"
 #include "profile/frames.h"
 #include "profile/model.h"
 #include "target/process.h"
@@ -109,45 +110,24 @@ static void close_labels(struct gecko_labels *labels)
 
 /* ---- threads --------------------------------------------------------------------------- */
 
-/*
- * An image that was not the first under its pid needs another: the front-end would merge the two.
- */
+/* A number if it is one. */
 static void write_pid(struct json *json, const struct process *process)
 {
-	char text[32];
+	char text[PID_TEXT_BYTES];
 
 	json_key(json, "pid");
-	if (!process->life) {
-		json_u64(json, process->tgid);
-		return;
-	}
-	snprintf(text, sizeof(text), "%u.%u", process->tgid, process->life);
-	json_text(json, text);
-}
-
-static void write_thread_name(struct json *json, const struct thread *thread)
-{
-	char text[32];
-
-	json_key(json, "name");
-	if (thread->tid == thread->process->tgid) {
-		json_text(json, "GeckoMain");
-	} else if (thread->name[0]) {
-		json_text_bytes(json, thread->name, strnlen(thread->name, sizeof(thread->name)));
-	} else {
-		snprintf(text, sizeof(text), "Thread <%u>", thread->tid);
-		json_text(json, text);
-	}
-}
-
-static void write_life(struct json *json, const struct profile_thread *thread)
-{
-	json_key_time_ms(json, "registerTime", (int64_t)thread->born_ns);
-	json_key(json, "unregisterTime");
-	if (thread->died_ns != PROFILE_LIVES_ON)
-		json_time_ms(json, (int64_t)thread->died_ns);
+	if (process->life)
+		json_text(json, pid_text(text, process));
 	else
-		json_none(json);
+		json_u64(json, process->tgid);
+}
+
+static void write_name(struct json *json, const struct profile_thread *thread)
+{
+	if (profile_is_main(thread))
+		json_key_string(json, "name", "GeckoMain");
+	else
+		thread_json_name(json, thread);
 }
 
 static int write_thread(const struct profile_thread *thread, const struct gecko_labels *labels,
@@ -157,13 +137,11 @@ static int write_thread(const struct profile_thread *thread, const struct gecko_
 	int err;
 
 	json_object_begin(json);
-	write_thread_name(json, thread->thread);
-	json_key_string(json, "processType", process->process->is_root ? "default" : "native");
-	json_key(json, "processName");
-	json_text_bytes(json, process->name, process->name_length);
+	write_name(json, thread);
+	thread_json_process(json, process);
 	write_pid(json, process->process);
 	json_key_u64(json, "tid", thread->thread->tid);
-	write_life(json, thread);
+	thread_json_life(json, thread);
 	err = gecko_thread_write_tables(thread->of_sink, labels, json);
 	json_object_end(json);
 	return err;
@@ -186,26 +164,13 @@ static int write_threads(const struct profile_process *process, struct json *jso
 
 /* ---- the process ------------------------------------------------------------------------ */
 
-/* What is not in the profile since it was overwritten, or cannot be read, if anything is. */
 static void write_log(const struct process *process, struct json *json)
 {
-	struct profile_buffer_state state;
-	char pid[32];
-
-	if (!process->buffer)
+	if (!logs_has_process(process))
 		return;
-	state = profile_buffer_get_state(process->buffer);
-	if (!state.cleared && !state.damaged)
-		return;
-	snprintf(pid, sizeof(pid), process->life ? "%u.%u" : "%u", process->tgid, process->life);
 	json_key(json, "profilingLog");
 	json_object_begin(json);
-	json_key(json, pid);
-	json_object_begin(json);
-	json_key_u64(json, "samples_recorded", state.pushed);
-	json_key_u64(json, "samples_overwritten", state.cleared);
-	json_key_u64(json, "samples_lost_damaged", state.damaged);
-	json_object_end(json);
+	logs_write_process(json, process);
 	json_object_end(json);
 }
 
@@ -221,7 +186,7 @@ int gecko_process_write(struct gecko_process *process, struct json *json)
 	err = gecko_libs_write(of, json);
 	if (!err)
 		err = write_threads(of, json);
-	gecko_meta_write_pauses(json, of->facts);
+	meta_write_pauses(json, of->facts);
 	write_log(of->process, json);
 	json_key_literal(json, "processes", "[]");
 	json_object_end(json);

@@ -3,6 +3,7 @@
 #include "format/label.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,7 @@ static int set_named(struct label *label, const char *name, const char *lib)
 {
 	int err = begin(label, name, ')');
 
+	label->name_count = label->count;
 	return err || !lib ? err : finish(label, " (in ", lib, ")");
 }
 
@@ -92,6 +94,7 @@ static int set_offset(struct label *label, const char *lib, uint64_t offset)
 		err = append(label, "+", 1);
 	if (!err)
 		err = append_hex(label, offset);
+	label->name_count = label->count;
 	return err ? err : finish(label, " (in ", lib, ")");
 }
 
@@ -134,16 +137,28 @@ static int set_unknown(struct label *label, const struct profile_function *funct
 	return err ? err : append(label, ")", 1);
 }
 
-int label_function(struct label *label, const struct profile_function *function)
+/* What is in no file. */
+static int set_bare(struct label *label, const struct profile_function *function)
 {
-	label->count = 0;
 	if (function->kind == GB_FRAME_TRUNCATED)
 		return set_truncated(label, function->value);
 	if (function->kind >= GB_FRAME_KIND_COUNT)
 		return set_unknown(label, function);
-	if (function->name)
-		return set_named(label, function->name, function->lib);
-	if (function->lib)
-		return set_offset(label, function->lib, function->value);
 	return append_hex(label, function->value);
+}
+
+int label_function(struct label *label, const struct profile_function *function)
+{
+	bool is_named =
+		function->kind != GB_FRAME_TRUNCATED && function->kind < GB_FRAME_KIND_COUNT;
+	int err;
+
+	label->count = 0;
+	if (is_named && function->name)
+		return set_named(label, function->name, function->lib);
+	if (is_named && function->lib)
+		return set_offset(label, function->lib, function->value);
+	err = set_bare(label, function);
+	label->name_count = label->count;
+	return err;
 }

@@ -17,6 +17,7 @@ struct profile_function;
 struct label {
 	char *items;
 	size_t count, capacity;
+	size_t name_count; /* of it, up to " (in lib)" */
 };
 
 void label_clear(struct label *label);

@@ -140,7 +140,7 @@ static int add_frame(struct frames *frames, const struct profile_frame *frame, u
 
 	memcpy(&key, frame, sizeof(key));
 	if (frames->source.symbols)
-		key.address = key.offset = 0;
+		key.address = key.offset = key.symbol_start = key.symbol_bytes = 0;
 	if (!err)
 		err = intern_add(frames->frame_keys, (const char *)&key, sizeof(key), id);
 	if (!err && *id == frames->items.count)
@@ -266,6 +266,8 @@ static int add_symbol(struct frames *frames, const struct finding *found,
 		(uint8_t)(found->symbols.count - 1 - (size_t)(symbol - found->symbols.items));
 	one.frame.line = symbol->line;
 	one.frame.column = symbol->column;
+	one.frame.symbol_start = symbol->start;
+	one.frame.symbol_bytes = symbol->size;
 	err = keep_text(frames, symbol->name, &one.function.name);
 	if (!err && symbol->file)
 		err = keep_text(frames, symbol->file, &one.function.file);
@@ -344,7 +346,8 @@ static int fill_cache(struct frames *frames, struct u64_map *cache, const struct
 int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id)
 {
 	bool is_kernel = frame_is(&node->frame, GB_FRAME_KERNEL);
-	bool is_raw = !frames->source.symbols || (is_kernel && !frames->source.has_kernel);
+	bool is_raw = is_kernel ? !frames->source.symbols || !frames->source.has_kernel
+				: !frames->source.symbols && !frames->source.calls;
 	struct u64_map *cache = is_kernel ? &frames->kernel : &frames->user;
 	struct frame frame = node->frame;
 

@@ -29,6 +29,7 @@ struct frames_source {
 	struct symbols *
 		symbols; /* NULL: no names are wanted: each address is a frame, as it was captured */
 	bool has_kernel; /* the symbols know the kernel's functions; else they are addresses */
+	bool calls; /* where no names are wanted, callers of user code are where the call is */
 };
 
 struct frame_node {

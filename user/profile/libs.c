@@ -92,6 +92,21 @@ int libs_relative_address(struct libs *libs, const struct object *object, uint64
 	return 0;
 }
 
+int libs_relative_start(struct libs *libs, const struct object *object, uint64_t start,
+			uint64_t *relative)
+{
+	uint64_t base = 0;
+	struct symbol_file *file;
+	int err = object_files_get(libs->files, object, &file);
+
+	if (!err)
+		err = symbol_file_base(file, &base);
+	if (err == -ENOMEM)
+		return err;
+	*relative = err || start < base ? start : start - base;
+	return 0;
+}
+
 /* ---- what was mapped at the end ----------------------------------------------------- */
 
 struct points {

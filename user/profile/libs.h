@@ -38,6 +38,10 @@ int libs_build_id(struct libs *libs, const struct object *object, struct build_i
 int libs_relative_address(struct libs *libs, const struct object *object, uint64_t offset,
 			  uint64_t *relative);
 
+/* The same of a virtual address, as that where a symbol starts. */
+int libs_relative_start(struct libs *libs, const struct object *object, uint64_t start,
+			uint64_t *relative);
+
 /* Addresses [start, end) are code of a file. */
 struct profile_lib {
 	uint64_t start, end;

@@ -2,6 +2,8 @@
 /* model.c - see model.h. */
 #include "profile/model.h"
 
+#include "target/process.h"
+
 static const char *const no_subcategories[] = {"Other", NULL};
 
 /* The first grey one is where rows without a stack are drawn. */
@@ -11,3 +13,8 @@ const struct profile_category profile_categories[CATEGORY_COUNT] = {
 	[CATEGORY_USER] = {"User", "yellow", no_subcategories},
 	[CATEGORY_KERNEL] = {"Kernel", "orange", no_subcategories},
 };
+
+bool profile_is_main(const struct profile_thread *thread)
+{
+	return thread->thread->tid == thread->process->process->tgid;
+}

@@ -80,6 +80,8 @@ struct profile_frame {
 	 */
 	uint64_t address;
 	uint64_t offset; /* of it in the function's file; see libs_relative_address() */
+	/* Where the function starts, a virtual address of its file, and how many bytes it has; 0: not known. */
+	uint64_t symbol_start, symbol_bytes;
 };
 
 /* ---- who ran ----------------------------------------------------------------------------- */
@@ -124,6 +126,9 @@ struct profile_row {
 	int64_t weight; /* how much it counts; 0: not at all */
 	uint32_t event; /* what made it; 0: the timer */
 };
+
+/* Whether it is the process's first thread. */
+bool profile_is_main(const struct profile_thread *thread);
 
 /* A time of the recording as one of the profile; 0 if it was before. */
 static inline uint64_t profile_time_ns(const struct recording_facts *facts, uint64_t time_ns)

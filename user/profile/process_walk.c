@@ -97,6 +97,7 @@ static int open_tables(struct process_walk *walk)
 		.process = walk->process,
 		.symbols = walk->pass->symbols,
 		.has_kernel = walk->pass->source->kernel,
+		.calls = walk->pass->sink->calls,
 	};
 	const struct stacks_limits limits = {0};
 	int err = frames_open(&walk->shown.frames, &source);

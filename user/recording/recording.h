@@ -16,6 +16,9 @@
 struct objects;
 struct processes;
 
+/* The fact that is how much memory the machine has. */
+#define RECORDING_MAIN_MEMORY "main_memory_bytes"
+
 /* A name and a number, or a text, for the profilingLog. */
 struct recording_fact {
 	const char *name;

@@ -25,6 +25,7 @@
 #include "session/event.h"
 #include "session/phase.h"
 
+struct json_format;
 struct progress_view;
 struct session;
 
@@ -41,6 +42,7 @@ struct session_config {
 	double delay_s; /* take samples only after this time */
 	bool ring; /* a flight recorder: that old data is overwritten is intended */
 	bool kernel_stacks;
+	const struct json_format *format; /* of the profile; NULL: the usual one */
 	bool addresses; /* write addresses instead of names */
 	const char *const
 		*symbol_dirs; /* where debug files are searched for, besides the usual places */

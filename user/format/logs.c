@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* logs.c - see logs.h. */
+#include "format/logs.h"
+
+#include <stdio.h>
+
+#include "base/stages.h"
+#include "buffer/profile_buffer.h"
+#include "format/json.h"
+#include "format/label.h"
+#include "format/pid_text.h"
+#include "profile/profile.h"
+#include "target/process.h"
+
+/* How user stacks ended, by reason. */
+static void write_stack_ends(struct json *json, const uint64_t *ends)
+{
+	unsigned int end;
+
+	json_key(json, "user_stacks");
+	json_object_begin(json);
+	json_key_u64(json, "complete", ends[GB_STACK_COMPLETE]);
+	json_key_u64(json, "none, the thread exits or execs", ends[GB_STACK_NO_MEMORY]);
+	for (end = 0; end < GB_STACK_END_COUNT; end++)
+		if (label_stack_end(end))
+			json_key_u64(json, label_stack_end(end), ends[end]);
+	json_object_end(json);
+}
+
+static void write_fact(struct json *json, const struct recording_fact *fact)
+{
+	if (fact->text)
+		json_key_string(json, fact->name, fact->text);
+	else
+		json_key_u64(json, fact->name, fact->value);
+}
+
+static void write_facts(struct json *json, const struct recording_facts *facts)
+{
+	size_t i;
+
+	if (facts->version)
+		json_key_string(json, "version", facts->version);
+	for (i = 0; i < facts->log_count; i++)
+		write_fact(json, &facts->log[i]);
+}
+
+/* Files that were found, but not as they were recorded. */
+static void write_other_builds(struct json *json, const struct profile_files *files)
+{
+	uint64_t count = 0;
+	size_t i;
+
+	for (i = 0; i < files->count; i++)
+		count += files->items[i].trouble == SYMBOL_TROUBLE_OTHER_BUILD;
+	if (count)
+		json_key_u64(json, "files_of_another_build", count);
+}
+
+/* One of several recordings, in a log of its own. */
+static void write_part(struct json *json, const struct recording_part *part)
+{
+	const struct recording_facts *facts = part->facts;
+
+	json_key(json, part->name);
+	json_object_begin(json);
+	if (facts->product)
+		json_key_string(json, "product", facts->product);
+	if (facts->oscpu)
+		json_key_string(json, "oscpu", facts->oscpu);
+	if (facts->boot_id)
+		json_key_string(json, "boot_id", facts->boot_id);
+	json_key_time_ms(json, "startTime", (int64_t)facts->start_real_ns);
+	json_key_time_ms(json, "duration_ms", (int64_t)(facts->end_ns - facts->start_ns));
+	write_facts(json, facts);
+	json_object_end(json);
+}
+
+static void write_own(struct json *json, const struct recording_facts *facts,
+		      const struct profile_summary *summary, uint64_t spilled_bytes)
+{
+	json_key(json, "geckobpf");
+	json_object_begin(json);
+	write_facts(json, facts);
+	json_key_u64(json, "samples_lost_damaged", summary->damaged);
+	json_key_u64(json, "rows_out_of_order", summary->clamped);
+	json_key_u64(json, "bytes_spilled", spilled_bytes);
+	write_stack_ends(json, summary->stack_ends);
+	write_other_builds(json, &summary->unnamed);
+	json_object_end(json);
+}
+
+void logs_write_whole(struct json *json, const struct profile_input *input,
+		      const struct profile_summary *summary, uint64_t spilled_bytes)
+{
+	const struct recording_facts *facts = profile_whole(input);
+	size_t i;
+
+	write_own(json, facts, summary, spilled_bytes);
+	for (i = 0; i < facts->part_count; i++)
+		write_part(json, &facts->parts[i]);
+}
+
+bool logs_has_process(const struct process *process)
+{
+	struct profile_buffer_state state;
+
+	if (!process->buffer)
+		return false;
+	state = profile_buffer_get_state(process->buffer);
+	return state.cleared || state.damaged;
+}
+
+void logs_write_process(struct json *json, const struct process *process)
+{
+	struct profile_buffer_state state = profile_buffer_get_state(process->buffer);
+	char pid[PID_TEXT_BYTES];
+
+	json_key(json, pid_text(pid, process));
+	json_object_begin(json);
+	json_key_u64(json, "samples_recorded", state.pushed);
+	json_key_u64(json, "samples_overwritten", state.cleared);
+	json_key_u64(json, "samples_lost_damaged", state.damaged);
+	json_object_end(json);
+}
+
+static void write_stage(struct json *json, const struct stage *stage)
+{
+	json_object_begin(json);
+	json_key_string(json, "name", stage->name);
+	json_key_time_ms(json, "duration_ms", (int64_t)stage->duration_ns);
+	json_key_u64(json, "rss_bytes", stage->rss_bytes);
+	json_key_u64(json, "peak_rss_bytes", stage->peak_bytes);
+	json_object_end(json);
+}
+
+void logs_write_stages(struct json *json, const struct profile_input *input)
+{
+	struct stages *stages = input->stages;
+	char pid[16];
+	size_t i;
+
+	if (!stages)
+		return;
+	(void)json_flush(json); /* its error sticks */
+	stages_end(stages);
+	snprintf(pid, sizeof(pid), "%u", profile_whole(input)->writer_pid);
+	json_key(json, "profileGatheringLog");
+	json_object_begin(json);
+	json_key(json, pid);
+	json_object_begin(json);
+	json_key(json, "phases");
+	json_array_begin(json);
+	for (i = 0; i < stages->count; i++)
+		write_stage(json, &stages->items[i]);
+	json_array_end(json);
+	json_object_end(json);
+	json_object_end(json);
+}
