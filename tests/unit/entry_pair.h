@@ -150,4 +150,21 @@ static inline size_t pass(struct pair *pair, const struct sample_entry *sample, 
 	return size;
 }
 
+/* These are its bytes. */
+static inline void assert_bytes(struct pair *pair, const struct sample_entry *sample, bool restart,
+				const char *wanted, size_t wanted_size)
+{
+	const uint8_t *bytes;
+	size_t size;
+
+	assert_int_equal(entry_encode_sample(pair->encoder, sample, restart, &bytes, &size), 0);
+	assert_int_equal(size, wanted_size);
+	assert_memory_equal(bytes, wanted, size);
+	assert_int_equal(entry_decode(pair->decoder, bytes, size, &visitor, &pair->listener), 0);
+	assert_heard(&pair->listener, sample);
+}
+
+#define ASSERT_BYTES(pair, sample, restart, wanted)                                                \
+	assert_bytes(pair, sample, restart, wanted, sizeof(wanted) - 1)
+
 #endif
