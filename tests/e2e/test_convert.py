@@ -417,3 +417,29 @@ def test_no_such_directory(test):
             pass
         expect_equal(process.status, 2, "the exit status")
         expect(cause in process.stderr and process.stderr.count("\n") == 1, f"the error: {process.stderr}")
+
+
+# ---- parts -----------------------------------------------------------------------------------------------------------
+def rows_of(profile):
+    return {(thread.tid, row.time_ms) for thread in profile.threads for row in thread.samples()}
+
+
+def test_parts(test):
+    """A part has the samples of the whole that are in it, whatever the format; of a profile as JSON none can be taken."""
+    target = test.start_target("threads")
+    path = record_raw(test, "whole.gbpf", "--pid", target.pid, "--duration", 1)
+    whole = rows_of(convert(test, [path])[0])
+    part = rows_of(convert(test, [path], "part.json.gz", ["--from", "0.25", "--to=0.5"])[0])
+    expect_equal(part, {row for row in whole if 250 <= row[1] < 500}, "the samples of a quarter of a second")
+    expect(0 < len(part) < len(whole), f"{len(part)} samples of {len(whole)}")
+    tid = max(whole)[0]
+    options = ["--process", str(target.pid), "--thread", str(tid)]
+    profile = convert(test, [path], "thread.json.gz", options)[0]
+    expect_equal(rows_of(profile), {row for row in whole if row[0] == tid}, "the samples of a thread")
+    folded = subprocess.run([test.geckobpf, "report", "--folded", *options, path],
+                            capture_output=True, text=True, check=True).stdout
+    count = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
+    expect_equal(count, len(rows_of(profile)), "the samples of a thread, folded")
+    refused = subprocess.run([test.geckobpf, "report", *options, profile.path], capture_output=True, text=True, check=False)
+    expect_equal((refused.returncode, refused.stdout), (1, ""), "a part of a profile as JSON")
+    expect("not a raw capture" in refused.stderr, refused.stderr)

@@ -151,13 +151,19 @@ static const struct profile_sink_ops toy_ops = {
 	toy_begin_process, toy_begin_thread, toy_row, toy_end_process, toy_end, toy_close,
 };
 
+static struct profile_filter filter;
+
 /* What a walk tells, the caller's to free. */
 static char *told(const struct recording_facts *of, const char *fails_at, int expected)
 {
 	struct toy toy = {.sink.ops = &toy_ops, .fails_at = fails_at};
 	struct profile_summary summary = {0};
 	struct profile_input input = {
-		.recording.facts = of, .recording.processes = processes, .kernel = kernel};
+		.recording.facts = of,
+		.recording.processes = processes,
+		.kernel = kernel,
+		.filter = filter,
+	};
 	size_t size;
 	char *text;
 
@@ -264,12 +270,104 @@ static void the_first_error_ends_it(void **state)
 	}
 }
 
+/* ---- parts --------------------------------------------------------------------------------- */
+
+static void expect_part(const struct profile_filter *part, const char *expected)
+{
+	char *text;
+
+	filter = *part;
+	text = told(&facts, NULL, 0);
+	filter = (struct profile_filter){0};
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+#define KWORKER                                                                                    \
+	"process 77.0 kworker/0:1\nthread 77\n77: 500000000 +? x1 startup_64 (in [kernel])\n"      \
+	"threads 77\n1 samples, 0 clamped\n"
+
+static void of_a_process(void **state)
+{
+	expect_part(&(struct profile_filter){.process = "77"}, KWORKER);
+	expect_part(&(struct profile_filter){.process = "kwork*"}, KWORKER);
+	expect_part(&(struct profile_filter){.process = "kworker/?:1"}, KWORKER);
+	expect_part(&(struct profile_filter){.process = "77.0"}, KWORKER);
+	expect_part(&(struct profile_filter){.process = "4242.1"},
+		    "process 4242.1 next\nthread 4250\n"
+		    "4250: 910000000 +? x1 [unknown] (in [unmapped])"
+		    " (truncated: return address outside of all code)\n"
+		    "thread 4242\nthreads 4250 4242\n1 samples, 0 clamped\n");
+}
+
+/* Front-ends want a thread: what nobody asked for stands there, empty. */
+static void of_nothing(void **state)
+{
+	expect_part(&(struct profile_filter){.process = "nobody"},
+		    "process 4242.0 app --one 2\nthread 4242\nthreads 4242\n"
+		    "0 samples, 0 clamped\n");
+}
+
+/* The main thread, of which nothing is wanted, is there for front-ends, but has no rows. */
+static void of_a_thread(void **state)
+{
+	static const char expected[] =
+		"process 4242.0 app --one 2\n"
+		"thread 4243\n"
+		"4243: 0 +? x1 libx.so+0x100 (in libx.so) main (in exe)\n"
+		"4243: 60000001 +0 x1 libx.so+0x100 (in libx.so) main (in exe)\n"
+		"thread 4242\n"
+		"threads 4243 4242\n";
+	char *text;
+
+	filter.thread = "4243";
+	text = told(&facts, NULL, 0);
+	assert_true(!strncmp(text, expected, strlen(expected)));
+	assert_non_null(strstr(text, "\n2 samples, 0 clamped\n"));
+	free(text);
+	filter.thread = "w\"*";
+	text = told(&facts, NULL, 0);
+	filter.thread = NULL;
+	assert_true(!strncmp(text, expected, strlen(expected)));
+	free(text);
+}
+
+/* From the first moment on, up to but without the last one; what was used before and after says nothing of it. */
+static void of_a_time(void **state)
+{
+	const struct profile_filter part = {
+		.from_ns = 50 * MS, .to_ns = 60 * MS + 1, .process = "4242"};
+	char *text;
+
+	filter = part;
+	text = told(&facts, NULL, 0);
+	filter = (struct profile_filter){0};
+	assert_string_equal(text, "process 4242.0 app --one 2\n"
+				  "thread 4242\n"
+				  "4242: 50000000 +? x1" LIB_STACK "\n"
+				  "4242: 51000000 +1000000 x1 startup_64 (in [kernel])"
+				  " startup_64 (in [kernel])" LIB_STACK "\n"
+				  "4242: 51000000 +0 x1\n"
+				  "thread 4243\n"
+				  "threads 4242 4243\n"
+				  "process 4242.1 next\n"
+				  "thread 4250\n"
+				  "thread 4242\n"
+				  "threads 4250 4242\n"
+				  "2 samples, 1 clamped\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_recording),
 		cmocka_unit_test(a_part_of_a_recording),
 		cmocka_unit_test(the_first_error_ends_it),
+		cmocka_unit_test(of_a_process),
+		cmocka_unit_test(of_nothing),
+		cmocka_unit_test(of_a_thread),
+		cmocka_unit_test(of_a_time),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

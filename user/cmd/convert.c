@@ -6,6 +6,7 @@
 #include "cmd/arguments.h"
 #include "cmd/progress_text.h"
 #include "cmd/raw_profile.h"
+#include "cmd/slice.h"
 #include "cmd/stack_files.h"
 #include "format/folded.h"
 #include "format/json_format.h"
@@ -87,6 +88,7 @@ static const struct argp_option options[] = {
 	 "without this option if it is set, those in DEBUGINFOD_URLS",
 	 0},
 	{"cpu", KEY_CPU, NULL, 0, "For .folded: microseconds of CPU time, not samples", 0},
+	SLICE_OPTIONS,
 	ARGUMENTS_OPTION_HELP,
 	{0},
 };
@@ -107,7 +109,10 @@ static error_t set_debuginfod(struct arguments *arguments, const char *urls)
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
+	error_t err = slice_option(&arguments->raw.filter, &arguments->files, key, value);
 
+	if (err != ARGP_ERR_UNKNOWN)
+		return err;
 	switch (key) {
 	case KEY_SYMBOL_DIR:
 		arguments->files.is_reported = arguments_add_dir(&arguments->symbol_dirs, value);

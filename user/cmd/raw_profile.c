@@ -116,6 +116,9 @@ static int run_job(struct job *job, const struct profile_input *input)
 	if (!err && summary.damaged)
 		log_warn("%" PRIu64 " samples make no sense and are missing from the profile",
 			 summary.damaged);
+	if (!err && !summary.samples && !profile_filter_is_empty(&job->options->filter))
+		log_warn("nothing was recorded of the part that --from, --to, --process and "
+			 "--thread choose");
 	if (!err && job->options->lists_unnamed)
 		names_report(&summary);
 	profile_summary_clear(&summary);
@@ -132,6 +135,7 @@ static int walk_captures(struct job *job, const struct captures *captures,
 		return -ENOMEM;
 	make_inputs(inputs, captures, names);
 	inputs[0].progress = progress;
+	inputs[0].filter = job->options->filter;
 	err = run_job(job, inputs);
 	free(inputs);
 	return err;

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "profile/filter.h"
+
 struct progress_style;
 struct stack_profile;
 
@@ -16,6 +18,7 @@ struct json_format;
 
 struct raw_profile_options {
 	const struct json_format *format; /* NULL: the usual one */
+	struct profile_filter filter;
 	bool addresses; /* no names */
 	const char *const *
 		symbol_dirs; /* where files and debug files are searched for, besides their own place */

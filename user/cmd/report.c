@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cmd/arguments.h"
 #include "cmd/raw_profile.h"
+#include "cmd/slice.h"
 #include "cmd/stack_files.h"
 #include "format/folded.h"
 #include "format/report.h"
@@ -21,6 +22,7 @@
 struct arguments {
 	struct arguments_files files; /* the first member: arguments.c wants it there */
 	struct report_options options;
+	struct raw_profile_options raw;
 	bool is_folded, by_cpu;
 	bool has_table_option;
 };
@@ -44,6 +46,7 @@ static const struct argp_option options[] = {
 	 "All stacks instead, as flame graph programs read them: process;thread;function;... count",
 	 0},
 	{"cpu", KEY_CPU, NULL, 0, "With --folded: microseconds of CPU time, not samples", 0},
+	SLICE_OPTIONS,
 	ARGUMENTS_OPTION_HELP,
 	{0},
 };
@@ -84,7 +87,10 @@ static error_t parse_top(struct arguments *arguments, const char *text)
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
+	error_t err = slice_option(&arguments->raw.filter, &arguments->files, key, value);
 
+	if (err != ARGP_ERR_UNKNOWN)
+		return err;
 	switch (key) {
 	case KEY_BY:
 		arguments->has_table_option = true;
@@ -139,11 +145,11 @@ static int check(struct arguments *arguments)
 
 static int print(const struct arguments *arguments)
 {
-	const struct raw_profile_options raw = {.lists_unnamed = false};
 	struct stack_profile *profile;
 	int err;
 
-	if (stack_files_load(&profile, arguments->files.items, arguments->files.count, &raw))
+	if (stack_files_load(&profile, arguments->files.items, arguments->files.count,
+			     &arguments->raw))
 		return EXIT_FAILURE;
 	if (arguments->is_folded)
 		err = folded_write(profile, arguments->by_cpu, stdout);

@@ -66,6 +66,14 @@ static int load(struct stack_profile *profile, const char *path)
 	return err;
 }
 
+static int refuse_slice(const char *path)
+{
+	log_error("%s: not a raw capture, so --from, --to, --process and --thread cannot choose a "
+		  "part of it; give a .gbpf file",
+		  path);
+	return -EINVAL;
+}
+
 /* Raw captures together: they may be of the same samples. */
 static int load_all(struct stack_profile *profile, const char *const *paths, size_t count,
 		    const struct raw_profile_options *options)
@@ -82,7 +90,8 @@ static int load_all(struct stack_profile *profile, const char *const *paths, siz
 		if (is_raw_capture(paths[i]))
 			raw[raw_count++] = paths[i];
 		else
-			err = load(profile, paths[i]);
+			err = !profile_filter_is_empty(&options->filter) ? refuse_slice(paths[i])
+									 : load(profile, paths[i]);
 	}
 	if (!err && raw_count)
 		err = load_raw(profile, raw, raw_count, options);

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "geckobpf_frame.h"
+#include "profile/filter.h"
 #include "recording/recording.h"
 
 struct frames;
@@ -92,6 +93,7 @@ struct profile_frame {
 struct profile_process {
 	const struct process *process;
 	const struct recording_facts *facts; /* of the recording that it is of */
+	struct profile_filter filter; /* what of it is in the profile */
 	struct libs *libs; /* of that recording */
 	struct frames *frames;
 	struct stacks *stacks;

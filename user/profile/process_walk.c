@@ -32,6 +32,7 @@ struct process_walk {
 	struct profile_process shown;
 	bool is_begun; /* the sink knows it */
 	const struct thread **known; /* by thread number; NULL: no thread has it */
+	bool *is_wanted; /* the same */
 	/* By thread number, and behind them who stands for a main thread that was never met; NULL: the sink does not know it so far. */
 	struct profile_thread **threads;
 	size_t number_count;
@@ -51,6 +52,7 @@ static void close_walk(struct process_walk *walk)
 	free(walk->threads);
 	free(walk->shown.threads);
 	free(walk->known);
+	free(walk->is_wanted);
 	free((char *)walk->shown.name);
 	stacks_close(walk->shown.stacks);
 	frames_close(walk->shown.frames);
@@ -108,16 +110,23 @@ static int open_tables(struct process_walk *walk)
 static int open_threads(struct process_walk *walk)
 {
 	const struct threads *threads = &walk->process->threads;
+	bool is_wanted = profile_filter_process(&walk->shown.filter, walk->process);
 	size_t i;
 
 	walk->number_count = threads->numbers.top;
 	walk->known = calloc(walk->number_count + 1, sizeof(*walk->known));
+	walk->is_wanted = calloc(walk->number_count + 1, sizeof(*walk->is_wanted));
 	walk->threads = calloc(walk->number_count + 1, sizeof(*walk->threads));
 	walk->shown.threads = calloc(threads->count + 1, sizeof(*walk->shown.threads));
-	if (!walk->known || !walk->threads || !walk->shown.threads)
+	if (!walk->known || !walk->is_wanted || !walk->threads || !walk->shown.threads)
 		return -ENOMEM;
-	for (i = 0; i < threads->count; i++)
-		walk->known[threads->items[i]->number] = threads->items[i];
+	for (i = 0; i < threads->count; i++) {
+		const struct thread *thread = threads->items[i];
+
+		walk->known[thread->number] = thread;
+		walk->is_wanted[thread->number] =
+			is_wanted && profile_filter_thread(&walk->shown.filter, thread);
+	}
 	return 0;
 }
 
@@ -130,6 +139,7 @@ static int open_walk(struct process_walk *walk, struct profile_pass *pass, struc
 	walk->process = process;
 	walk->shown.process = process;
 	walk->shown.facts = pass->source->recording.facts;
+	walk->shown.filter = pass->input->filter;
 	walk->shown.libs = pass->libs;
 	err = open_threads(walk);
 	if (!err)
@@ -195,22 +205,32 @@ static int on_node(void *context, uint32_t number, uint32_t prefix, const struct
 	return stacks_add_node(walk->shown.stacks, number, &node);
 }
 
-/* Outside of it are samples of whose time others were overwritten, and those that a capture's end has passed. */
-static bool is_in_profile(const struct recording_facts *facts, const struct sample_view *sample)
+/*
+ * Outside of it are samples of whose time others were overwritten, those that a capture's end has passed, and those that nobody asked
+ * for.
+ */
+static bool is_in_profile(const struct profile_process *shown, const struct sample_view *sample)
 {
+	const struct recording_facts *facts = shown->facts;
+
 	if (facts->is_cut && sample->time_ns < facts->start_ns)
 		return false;
-	return !facts->until_ns || sample->time_ns <= facts->until_ns;
+	if (facts->until_ns && sample->time_ns > facts->until_ns)
+		return false;
+	return profile_filter_time(&shown->filter, profile_time_ns(facts, sample->time_ns));
 }
 
-/* Its thread, and its stack's number. 0, -ENOMEM, -EBADMSG: there is no such thread, or no such stack. */
-static int resolve(struct process_walk *walk, const struct sample_view *sample, uint32_t *number,
-		   uint32_t *stack)
+/* 0, or -EBADMSG: no thread has this number. */
+static int find_thread(struct process_walk *walk, const struct sample_view *sample,
+		       uint32_t *number)
 {
 	*number = threads_resolve(&walk->process->threads, sample->thread, sample->time_ns);
+	return *number < walk->number_count && walk->known[*number] ? 0 : -EBADMSG;
+}
+
+static int find_stack(struct process_walk *walk, const struct sample_view *sample, uint32_t *stack)
+{
 	*stack = PROFILE_NO_STACK;
-	if (*number >= walk->number_count || !walk->known[*number])
-		return -EBADMSG;
 	if (sample->stack == STACK_NODE_NONE)
 		return 0;
 	return stacks_find(walk->shown.stacks, sample->stack, sample->time_ns, stack);
@@ -223,9 +243,12 @@ static int on_sample(void *context, const struct sample_view *sample)
 	int err;
 
 	progress_add(&walk->reading, 1);
-	if (!is_in_profile(walk->shown.facts, sample))
+	if (!is_in_profile(&walk->shown, sample))
 		return 0;
-	err = resolve(walk, sample, &number, &stack);
+	err = find_thread(walk, sample, &number);
+	if (err || !walk->is_wanted[number])
+		return err;
+	err = find_stack(walk, sample, &stack);
 	if (!err)
 		err = need_thread(walk, number);
 	if (!err)
@@ -292,6 +315,15 @@ static int end_main_thread(struct process_walk *walk)
 	return err ? err : end_thread(walk, *thread);
 }
 
+/* A thread that had ended before, or that nobody asked for, is not shown; but the main thread is in any part of time. */
+static bool is_shown(const struct process_walk *walk, const struct thread *thread)
+{
+	if (!walk->is_wanted[thread->number])
+		return false;
+	return walk->threads[thread->number] || thread->tid == walk->process->tgid ||
+	       !thread->died_ns || thread->died_ns > walk->shown.facts->start_ns;
+}
+
 static int end_threads(struct process_walk *walk)
 {
 	const struct threads *threads = &walk->process->threads;
@@ -301,12 +333,10 @@ static int end_threads(struct process_walk *walk)
 
 	for (i = 0; i < threads->count && !err; i++) {
 		const struct thread *thread = threads->items[i];
-		bool is_main = thread->tid == walk->process->tgid;
 
-		if (!walk->threads[thread->number] && !is_main && thread->died_ns &&
-		    thread->died_ns <= walk->shown.facts->start_ns)
+		if (!is_shown(walk, thread))
 			continue;
-		has_main = has_main || is_main;
+		has_main = has_main || thread->tid == walk->process->tgid;
 		err = need_thread(walk, thread->number);
 		if (!err)
 			err = end_thread(walk, walk->threads[thread->number]);

@@ -31,6 +31,7 @@ struct profile_input {
 	const struct kernel_symbols *kernel; /* NULL: kernel frames stay addresses */
 	struct progress *progress; /* a piece of one unit, which all of this is; NULL: none */
 	struct stages *stages; /* goes on with them; NULL: none */
+	struct profile_filter filter; /* of the first input, for all */
 	/* What the profile says as a whole, if that is not what `facts` say; in the clock of `facts`. NULL: it is. */
 	const struct recording_facts *whole;
 	/*

@@ -42,6 +42,8 @@ int thread_rows_begin(struct profile_thread *thread, struct profile_sink *sink)
 	/* What it had used when the recording began says nothing of when this profile does. */
 	if (facts->is_cut && of->born_ns < facts->start_ns)
 		return 0;
+	if (!profile_filter_time(&thread->process->filter, thread->born_ns))
+		return 0;
 	return put_empty_row(thread, sink, profile_time_ns(facts, of->born_ns), of->cpu_first_ns);
 }
 
@@ -87,5 +89,9 @@ int thread_rows_end(struct profile_thread *thread, struct profile_sink *sink)
 		end_ns = of->process->died_ns;
 	if (of->died_ns && of->died_ns < end_ns)
 		end_ns = of->died_ns;
-	return put_empty_row(thread, sink, profile_time_ns(facts, end_ns), of->cpu_last_ns);
+	end_ns = profile_time_ns(facts, end_ns);
+	/* What it used up to the end says nothing of a part that ends before. */
+	if (!profile_filter_time(&thread->process->filter, end_ns))
+		return 0;
+	return put_empty_row(thread, sink, end_ns, of->cpu_last_ns);
 }

@@ -69,7 +69,8 @@ static int walk_processes(struct profile_pass *pass, struct progress *all)
 		struct process *process = processes_at(processes, i);
 
 		progress_split(&part, all, work_of(process), NULL, PROCESS_UNITS);
-		err = process_walk(pass, process, keeps_empty(pass, process), &part);
+		if (profile_filter_process(&pass->input->filter, process))
+			err = process_walk(pass, process, keeps_empty(pass, process), &part);
 		progress_end(&part);
 	}
 	return err;

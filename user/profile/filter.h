@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * filter.h - the part of recordings that a profile is made of: of some processes, of some threads, of some time.
+ *
+ * All of it is zero or NULL where nothing is left out.
+ */
+#ifndef GECKOBPF_PROFILE_FILTER_H
+#define GECKOBPF_PROFILE_FILTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct process;
+struct thread;
+
+struct profile_filter {
+	uint64_t from_ns,
+		to_ns; /* samples at from_ns <= time of the profile < to_ns; to_ns 0: to the end */
+	const char *
+		process; /* a process id ("42", or "42.1" of a later image), or a pattern of names (fnmatch(3)); NULL: all */
+	const char *thread; /* a thread id, or a pattern of names; NULL: all */
+};
+
+/* Whether nothing is left out. */
+bool profile_filter_is_empty(const struct profile_filter *filter);
+
+bool profile_filter_process(const struct profile_filter *filter, const struct process *process);
+bool profile_filter_thread(const struct profile_filter *filter, const struct thread *thread);
+bool profile_filter_time(const struct profile_filter *filter, uint64_t time_ns);
+
+#endif
