@@ -35,12 +35,22 @@ static size_t hash(uint64_t key)
 	return (size_t)((key * 0x9e3779b97f4a7c15ULL) >> 29);
 }
 
-/* The slot of `key`, or the free slot where it belongs. */
+/* The slot of `key`, or a free slot. */
 static size_t find_slot(const struct u64_map *map, uint64_t key)
 {
 	size_t mask = map->slot_count - 1, slot = hash(key) & mask;
 
 	while (map->slots[slot] && map->keys[map->slots[slot] - 1] != key)
+		slot = (slot + 1) & mask;
+	return slot;
+}
+
+/* The free slot where `key` belongs, which is not there. */
+static size_t free_slot(const struct u64_map *map, uint64_t key)
+{
+	size_t mask = map->slot_count - 1, slot = hash(key) & mask;
+
+	while (map->slots[slot])
 		slot = (slot + 1) & mask;
 	return slot;
 }
@@ -56,7 +66,7 @@ static int grow_slots(struct u64_map *map)
 	map->slots = slots;
 	map->slot_count = count;
 	for (i = 0; i < map->count; i++)
-		slots[find_slot(map, map->keys[i])] = (uint32_t)i + 1;
+		slots[free_slot(map, map->keys[i])] = (uint32_t)i + 1;
 	return 0;
 }
 
@@ -73,7 +83,7 @@ static int make_room(struct u64_map *map)
 /* There is room for it. */
 static void add(struct u64_map *map, uint64_t key)
 {
-	size_t slot = find_slot(map, key);
+	size_t slot = free_slot(map, key);
 
 	map->keys[map->count++] = key;
 	map->slots[slot] = (uint32_t)map->count;
