@@ -248,7 +248,7 @@ golden: $(BIN) $(GOLDEN_BIN)
 oracle: $(ORACLE_BIN)
 	$(Q)$(ORACLE_BIN) $(ORACLE)
 
-e2e: $(BIN) targets $(BUILD)/tests/bench/capture
+e2e: $(BIN) targets $(BUILD)/tests/bench/capture $(BUILD)/tests/golden/weights
 	$(Q)$(PYTHON) tests/e2e/run.py --build $(BUILD) $(E2E)
 
 FUZZ_OBJ := $(patsubst %.c,build-fuzz/%.o,$(CORE_SRC))

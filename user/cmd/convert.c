@@ -72,9 +72,8 @@ static const struct argp_option options[] = {
 	 "or a .folded one for flame graph programs",
 	 0},
 	{"format", KEY_FORMAT, "gecko|processed", 0,
-	 "For .json: Firefox's own format (default), or that of the Firefox Profiler itself, which "
-	 "loads "
-	 "many times faster when there are many threads, and says more",
+	 "Of a profile for the Firefox Profiler: Firefox's own (default), or its own, which is "
+	 "smaller, loads many times faster, and says more",
 	 0},
 	{"symbols", KEY_SYMBOLS, "names|addresses", 0,
 	 "Of a raw capture: function names (default), or addresses to be symbolized later", 0},

@@ -4,7 +4,9 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "cmd/progress_text.h"
+#include "format/json_format.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -26,6 +28,7 @@ enum option_key {
 	KEY_USER_ONLY = 0x100,
 	KEY_KERNEL,
 	KEY_NO_CHILDREN,
+	KEY_FORMAT,
 	KEY_SYMBOLS,
 	KEY_SYMBOL_DIR,
 	KEY_PROFILE_NAME,
@@ -83,6 +86,10 @@ static const struct argp_option option_table[] = {
 	 "last second, and which may hold more than --buffer-size. No other file is written, "
 	 "unless "
 	 "--output asks for one; `geckobpf convert` makes a profile of it",
+	 0},
+	{"format", KEY_FORMAT, "gecko|processed", 0,
+	 "Of the profile: Firefox's own (default), or that of the Firefox Profiler itself, which "
+	 "is smaller, loads many times faster, and says more",
 	 0},
 	{"symbols", KEY_SYMBOLS, "names|addresses", 0,
 	 "Function names in the file (default), or addresses to be symbolized later", 0},
@@ -191,6 +198,14 @@ static error_t parse_delay(struct record_options *options, const char *text)
 		return reject(options, "--delay %s: not a time; give seconds, such as 10 or 0.5",
 			      text);
 	options->config.delay_s = seconds;
+	return 0;
+}
+
+static error_t parse_format(struct record_options *options, const char *text)
+{
+	options->config.format = json_format_find(text);
+	if (!options->config.format)
+		return reject(options, "--format=%s: not known; give " JSON_FORMAT_NAMES, text);
 	return 0;
 }
 
@@ -310,6 +325,8 @@ static error_t parse_output_option(int key, char *value, struct record_options *
 	case KEY_STREAM:
 		config->stream = value;
 		return 0;
+	case KEY_FORMAT:
+		return parse_format(options, value);
 	case KEY_SYMBOLS:
 		return parse_symbols(options, value);
 	case KEY_SYMBOL_DIR:
@@ -414,6 +431,9 @@ static int check_arguments(struct record_options *options)
 		return reject(options,
 			      "%s: --stream and --output are two files; give it once, or another",
 			      config->stream);
+	if (config->format && config->output && !strcmp(output_suffix(config->output), ".gbpf"))
+		return reject(options, "--format: %s is a raw capture; give it to geckobpf convert",
+			      config->output);
 	if (ways == 1)
 		return 0;
 	if (ways == 0)

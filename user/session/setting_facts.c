@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -109,6 +110,14 @@ static void add_fallbacks(const struct session *session, int symbols_error, stru
 			     symbols_error);
 }
 
+/* 0 if it is not known. */
+static uint64_t main_memory_bytes(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+}
+
 void setting_facts_add(const struct session *session, int symbols_error, struct fact_list *log)
 {
 	struct command_line options = {""};
@@ -120,6 +129,7 @@ void setting_facts_add(const struct session *session, int symbols_error, struct 
 	for (i = 0; i < sources_count(session->sources); i++)
 		fact_list_add_text(log, "event", sources_at(session->sources, i)->event);
 	fact_list_add_number(log, "period_ns", NS_PER_SEC / session->config->rate_hz);
+	fact_list_add_number(log, RECORDING_MAIN_MEMORY, main_memory_bytes());
 	if (!uname(&system)) {
 		fact_list_add_text(log, "kernel_release", system.release);
 		fact_list_add_text(log, "kernel_version", system.version);

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The two formats for the Firefox Profiler say the same, as its own client understands them."""
+
+import os
+import subprocess
+
+from harness import Failure, expect, expect_equal
+
+
+def convert(test, path, name):
+    output = os.path.join(test.directory, f"{name}.json.gz")
+    done = subprocess.run([test.geckobpf, "convert", f"--format={name}", path, "-o", output], capture_output=True, text=True,
+                          check=False)
+    expect_equal(done.returncode, 0, f"the exit status of convert: {done.stderr}")
+    return output
+
+
+def shown_threads(client):
+    """{(pid, tid): (CPU ms, handle)}"""
+    return {(str(process["pid"]), str(thread["tid"])): (round(thread["cpuMs"], 6), thread["threadHandle"])
+            for process in client.call("profile", "info", "--all")["processes"] for thread in process["threads"]}
+
+
+def shown_functions(client, handle):
+    """{(name, library): (self samples, total samples)}"""
+    functions = client.call("thread", "functions", "--thread", handle, "--include-idle")["functions"]
+    return {(function["name"], function.get("library")): (function["selfSamples"], function["totalSamples"])
+            for function in functions}
+
+
+def call_tree(node):
+    """(name, self, total, callees by name)"""
+    return (node["nameWithLibrary"], node["selfSamples"], node["totalSamples"],
+            sorted(call_tree(child) for child in node.get("children", ())))
+
+
+def shown_tree(client, handle):
+    found = client.call("thread", "samples-top-down", "--thread", handle, "--include-idle", "--max-lines", "100000")
+    return call_tree(found["regularCallTree"])
+
+
+def check_equal(test, path, busy):
+    """Converts the capture to both formats; `busy` threads have samples at least."""
+    clients = [test.client(convert(test, path, name)) for name in ("gecko", "processed")]
+    gecko, processed = [shown_threads(client) for client in clients]
+    expect_equal({key: cpu for key, (cpu, _) in processed.items()}, {key: cpu for key, (cpu, _) in gecko.items()},
+                 "the threads and their CPU time")
+    with_samples = 0
+    for key, (_, handle) in gecko.items():
+        handles = (handle, processed[key][1])
+        functions = [shown_functions(client, of) for client, of in zip(clients, handles)]
+        expect_equal(functions[1], functions[0], f"the functions of thread {key}")
+        if functions[0]:
+            with_samples += 1
+            trees = [shown_tree(client, of) for client, of in zip(clients, handles)]
+            expect_equal(trees[1], trees[0], f"the call tree of thread {key}")
+    expect(with_samples >= busy, f"only {with_samples} threads have samples")
+    return clients[1]
+
+
+def record(test, *arguments):
+    recording = test.record(*arguments, output="both.gbpf")
+    expect_equal(recording.wait(), 0, f"geckobpf's exit status: {recording.stderr}")
+    return recording.path
+
+
+def test_threads_are_equal(test):
+    """A program of several threads that sleep, with kernel code. The target is shown, and what it was recorded with."""
+    path = record(test, "--rate", 999, "--duration", 1.5, "--include-args", "--", test.target("threads"), "1.2")
+    client = check_equal(test, path, 3)
+    meta = client.call("profile", "meta")
+    expect_equal(meta["importedFrom"], "geckobpf", "importedFrom")
+    expect(meta["arguments"].endswith(" 1.2"), f"the arguments are {meta['arguments']!r}")
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    expect_equal(meta["mainMemoryBytes"], memory, "the main memory")
+    told = {entry["label"]: entry["formatted"] for section in meta["extra"] for entry in section["entries"]}
+    expect("--rate 999" in told["options"], f"the options are {told.get('options')!r}")
+    names = {thread["name"] for process in client.call("profile", "info", "--all")["processes"]
+             for thread in process["threads"]}
+    expect("threads" in names and "GeckoMain" not in names, f"the threads are called {names}")
+
+
+def test_processes_are_equal(test):
+    """Programs that fork and become others: several images of one pid."""
+    path = record(test, "--rate", 4999, "--", "sh", "-c",
+                  "i=0; while [ $i -lt 6 ]; do seq 1 60000 | sort -r | tail -1; i=$((i+1)); done >/dev/null")
+    check_equal(test, path, 6)
+
+
+def test_weights(test):
+    """What samples weigh is what the client counts."""
+    path = os.path.join(test.directory, "weights.json")
+    tool = os.path.join(test.build, "tests", "golden", "weights")
+    done = subprocess.run([tool, path], capture_output=True, text=True, check=False)
+    expect_equal(done.returncode, 0, f"the exit status of weights: {done.stderr}")
+    client = test.client(path)
+    handles = list(shown_threads(client).values())
+    expect_equal(len(handles), 1, "threads")
+    functions = shown_functions(client, handles[0][1])
+    expect_equal({name: counts for (name, _), counts in functions.items()},
+                 {"0x7f0000001000": (0, 1011), "0x7f0000001010": (1, 1), "0x7f0000001020": (10, 10),
+                  "0x7f0000001030": (1000, 1000)}, "self and total of the functions")
+
+
+def test_record_processed(test):
+    """The recorder writes it as well; a raw capture has no such format."""
+    recording = test.record("--format=processed", "--", test.target("threads"), "0.3", output="p.json.gz")
+    expect_equal(recording.wait(), 0, f"geckobpf's exit status: {recording.stderr}")
+    meta = test.client(recording.path).call("profile", "meta")
+    expect(meta["preprocessedProfileVersion"] >= 70, f"its version is {meta['preprocessedProfileVersion']}")
+    for arguments, words in ((["--format=x", "-o", "p.json"], "--format=x: not known; give gecko or processed"),
+                             (["--format=processed", "-o", "p.gbpf"], "p.gbpf is a raw capture")):
+        done = subprocess.run([test.geckobpf, *arguments, "--all"], capture_output=True, text=True, check=False)
+        if done.returncode != 2 or words not in done.stderr:
+            raise Failure(f"{arguments}: {done.returncode}, {done.stderr!r}")
