@@ -74,7 +74,9 @@ python()
 
 dead_code()
 {
-	make --no-print-directory -s dead-code 2>&1 | grep -v '^make'
+	local said
+
+	said=$(make --no-print-directory dead-code 2>&1) || grep -v '^  [A-Z]' <<<"$said"
 }
 
 missing_command()
@@ -101,7 +103,7 @@ run()
 	fi
 }
 
-[ $# -gt 0 ] || set -- formatting function_sizes file_sizes paths layers c shell python
+[ $# -gt 0 ] || set -- formatting function_sizes file_sizes paths layers c shell python dead_code
 run missing_command
 for check in "$@"; do
 	run "$check"

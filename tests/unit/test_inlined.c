@@ -131,7 +131,8 @@ static void a_stack_has_them_all(void **state)
 	assert_int_equal(stack, STACKS_NONE);
 	/* The same function is the same frame where as much of it is known; and once a function. */
 	assert_int_equal(frames_count(room.frames), 3);
-	assert_int_equal(frames_function_count(room.frames), 3);
+	for (i = 0; i < 3; i++)
+		assert_in_range(frames_at(room.frames, (uint32_t)i)->function, 0, 2);
 	/* The innermost is who ran. */
 	samples = stacks_self_samples(room.stacks, &count);
 	for (i = 0; i < count; i++)

@@ -370,11 +370,6 @@ const struct profile_frame *frames_at(const struct frames *frames, uint32_t id)
 	return &frames->items.items[id];
 }
 
-size_t frames_function_count(const struct frames *frames)
-{
-	return frames->functions.count;
-}
-
 const struct profile_function *frames_function(const struct frames *frames, uint32_t id)
 {
 	return &frames->functions.items[id];

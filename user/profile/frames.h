@@ -52,7 +52,6 @@ int frames_locate(struct frames *frames, const struct frame_node *node, bool is_
 /* Frames and functions have dense numbers. What these return is valid until the next frames_locate(). */
 size_t frames_count(const struct frames *frames);
 const struct profile_frame *frames_at(const struct frames *frames, uint32_t id);
-size_t frames_function_count(const struct frames *frames);
 const struct profile_function *frames_function(const struct frames *frames, uint32_t id);
 
 /* Distinct addresses for which there was no name. */
