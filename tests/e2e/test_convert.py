@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Raw captures become a profile: several of them one, and their symbols found somewhere else."""
 
+import json
 import os
 import re
 import select
@@ -443,3 +444,26 @@ def test_parts(test):
     refused = subprocess.run([test.geckobpf, "report", *options, profile.path], capture_output=True, text=True, check=False)
     expect_equal((refused.returncode, refused.stdout), (1, ""), "a part of a profile as JSON")
     expect("not a raw capture" in refused.stderr, refused.stderr)
+
+
+def test_strict(test):
+    """--strict tells a script that something is missing, whatever the command and the file."""
+    target = test.start_target("threads")
+    whole = record_raw(test, "whole.gbpf", "--pid", target.pid, "--duration", 0.3)
+    profile = os.path.join(test.directory, "whole.json")
+    folded = os.path.join(test.directory, "out.folded")
+    subprocess.run([test.geckobpf, "convert", "--strict", whole, "-o", profile], capture_output=True, check=True)
+    with open(profile, encoding="utf-8") as file:
+        document = json.load(file)
+    document["profilingLog"]["geckobpf"]["samples_lost_ring_full"] = 3
+    lossy = os.path.join(test.directory, "lossy.json")
+    with open(lossy, "w", encoding="utf-8") as file:
+        json.dump(document, file)
+    for options, status in ((["report", "--strict", whole], 0), (["report", "--strict", profile], 0),
+                            (["report", lossy], 0), (["report", "--strict", lossy], 1),
+                            (["report", "--strict", whole, lossy], 1),
+                            (["convert", "--strict", lossy, "-o", folded], 1)):
+        done = subprocess.run([test.geckobpf, *options], capture_output=True, text=True, check=False)
+        expect_equal(done.returncode, status, f"the exit status of {options}: {done.stderr}")
+        expect_equal("--strict: the recording lost" in done.stderr, status == 1, "whether it is said")
+    expect(os.path.getsize(folded) > 0, "what was asked for is not there")

@@ -136,11 +136,47 @@ static void test_no_memory(void **state)
 	assert_true(alloc_fail_each(attempt, NULL) >= 14);
 }
 
+/* What was overwritten is a loss unless it was wanted; ticks and cut stacks are none. */
+static void losses(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t value;
+		const char *options;
+		bool is_loss;
+	} cases[] = {
+		{"samples_lost_ring_full", 1, "", true},
+		{"samples_lost_damaged", 1, "--ring", true},
+		{"mappings_lost_ring_full", 1, "", true},
+		{"samples_lost_ring_full", 0, "", false},
+		{"samples_overwritten", 1, "--rate 99", true},
+		{"samples_overwritten", 1, "--rate 99 --ring", false},
+		{"samples_overwritten", 1, "--ring --all", false},
+		{"samples_overwritten", 1, "--ringing", true},
+		{"samples_overwritten", 1, "", true},
+		{"timer_ticks_missed", 1, "", false},
+		{"samples_recorded", 1, "", false},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct stack_source source = {.stacks_truncated = 5};
+
+		stack_source_add_fact(&source, cases[i].name, cases[i].value);
+		stack_source_add_text(&source, "kernel", "--ring");
+		stack_source_add_text(&source, "options", cases[i].options);
+		assert_int_equal(stack_source_has_losses(&source), cases[i].is_loss);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),     cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_counts),    cmocka_unit_test(test_merge_of_nothing),
+		cmocka_unit_test(losses),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_merge_of_nothing),
 		cmocka_unit_test(test_no_memory),
 	};
 

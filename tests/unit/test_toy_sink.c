@@ -20,6 +20,7 @@
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "format/gecko.h"
+#include "format/json_format.h"
 #include "format/label.h"
 #include "geckobpf_abi.h"
 #include "profile/profile.h"
@@ -54,15 +55,15 @@ struct toy {
 	const char *fails_at; /* the name of a call; NULL: none */
 };
 
-static void say(struct profile_sink *sink, const char *format, ...)
+static void say(struct profile_sink *sink, const char *text, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void say(struct profile_sink *sink, const char *format, ...)
+static void say(struct profile_sink *sink, const char *text, ...)
 {
 	va_list arguments;
 
-	va_start(arguments, format);
-	vfprintf(((struct toy *)sink)->out, format, arguments);
+	va_start(arguments, text);
+	vfprintf(((struct toy *)sink)->out, text, arguments);
 	va_end(arguments);
 }
 

@@ -56,6 +56,9 @@ error_t arguments_option(int key, char *value, struct argp_state *state)
 		files->wants_help = true;
 		state->next = state->argc;
 		return 0;
+	case ARGUMENTS_KEY_STRICT:
+		files->is_strict = true;
+		return 0;
 	case ARGP_KEY_ERROR:
 		files->error_at = state->next;
 		return 0;
@@ -90,6 +93,14 @@ int arguments_parse(const struct argp *argp, int argc, char **argv, const char *
 		return -1;
 	}
 	return 0;
+}
+
+int arguments_status(const struct arguments_files *files, bool lost)
+{
+	if (!files->is_strict || !lost)
+		return EXIT_SUCCESS;
+	log_error("--strict: the recording lost samples or events; geckobpf report says how many");
+	return EXIT_FAILURE;
 }
 
 void arguments_clear(struct arguments_files *files)

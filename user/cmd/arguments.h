@@ -16,11 +16,19 @@
 		"help", ARGUMENTS_KEY_HELP, NULL, 0, "Show this and exit", 0                       \
 	}
 
+#define ARGUMENTS_KEY_STRICT 0x300
+#define ARGUMENTS_OPTION_STRICT                                                                    \
+	{                                                                                          \
+		"strict", ARGUMENTS_KEY_STRICT, NULL, 0,                                           \
+			"Exit status 1 if anything was lost when it was recorded", 0               \
+	}
+
 /* Zero-initialised, and the first member of what the command's parser takes as its input. */
 struct arguments_files {
 	const char **items; /* the arguments that are no options */
 	size_t count, capacity;
 	bool wants_help;
+	bool is_strict;
 	bool is_reported; /* the error has been logged */
 	int error_at; /* or it is in the argument before this one */
 };
@@ -38,7 +46,10 @@ error_t arguments_add_dir(struct arguments_dirs *dirs, const char *path);
 error_t arguments_reject(struct arguments_files *files, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* What all these commands have in common: files, --help. For a parser's `default`. */
+/* The exit status where `lost` says that something was, which is told if it matters. */
+int arguments_status(const struct arguments_files *files, bool lost);
+
+/* What all these commands have in common: files, --help, --strict. For a parser's `default`. */
 error_t arguments_option(int key, char *value, struct argp_state *state);
 
 /*

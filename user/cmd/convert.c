@@ -88,6 +88,7 @@ static const struct argp_option options[] = {
 	 0},
 	{"cpu", KEY_CPU, NULL, 0, "For .folded: microseconds of CPU time, not samples", 0},
 	SLICE_OPTIONS,
+	ARGUMENTS_OPTION_STRICT,
 	ARGUMENTS_OPTION_HELP,
 	{0},
 };
@@ -148,8 +149,9 @@ static const struct argp argp = {
 	.doc = "Makes a profile of raw captures (.gbpf), here or on another machine, or writes "
 	       "profiles and raw captures for other tools. Several files become one; what "
 	       "several captures of a recording have of the same time counts once.\v"
-	       "Exit status: 0; 1 when a file cannot be read or written; 2 for a wrong command "
-	       "line.",
+	       "Exit status: 0; 1 when a file cannot be read or written, or --strict is not met; 2 "
+	       "for a "
+	       "wrong command line.",
 };
 
 /* NULL: no format has this suffix, or the path is nothing else. */
@@ -207,27 +209,30 @@ static int write_file(const struct arguments *arguments, const struct stack_prof
 
 static int make_profile(const struct arguments *arguments)
 {
+	bool lost = false;
 	int err = raw_profile_write(arguments->files.items, arguments->files.count,
-				    arguments->output, &arguments->raw);
+				    arguments->output, &arguments->raw, &lost);
 
-	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+	return err ? EXIT_FAILURE : arguments_status(&arguments->files, lost);
 }
 
 static int convert(const struct arguments *arguments)
 {
 	struct raw_profile_options raw = arguments->raw;
 	struct stack_profile *profile;
+	bool lost;
 	int err;
 
 	raw.progress = NULL;
 	if (stack_files_load(&profile, arguments->files.items, arguments->files.count, &raw))
 		return EXIT_FAILURE;
 	err = write_file(arguments, profile);
+	lost = stack_files_have_losses(profile);
 	stack_profile_close(profile);
 	if (err)
 		log_error("%s: cannot write it: %s; give another file with -o", arguments->output,
 			  strerror(-err));
-	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+	return err ? EXIT_FAILURE : arguments_status(&arguments->files, lost);
 }
 
 int cmd_convert(int argc, char **argv)

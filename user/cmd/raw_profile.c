@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "format/json_format.h"
 #include "format/spool.h"
+#include "format/stack_profile.h"
 #include "format/stack_sink.h"
 #include "profile/profile.h"
 #include "profile/sink.h"
@@ -102,17 +103,22 @@ struct job {
 	const char *path; /* of the output, or the name of the source */
 	struct stack_profile *profile; /* to be added to; NULL: a file is to be written */
 	bool is_output; /* it was the output that failed */
+	bool has_losses;
 };
 
 static int run_job(struct job *job, const struct profile_input *input)
 {
 	struct profile_summary summary = {0};
+	struct stack_source source = {0};
 	int err = job->profile ? load_into(input, job->path, job->profile, &summary)
 			       : write_to(input, job->options->format, job->path, &summary,
 					  &job->is_output);
 
-	if (!err && !job->profile)
+	if (!err && !job->profile) {
+		stack_sink_add_losses(&source, input, &summary);
+		job->has_losses = stack_source_has_losses(&source);
 		say_what_was_written(job->path, &summary);
+	}
 	if (!err && summary.damaged)
 		log_warn("%" PRIu64 " samples make no sense and are missing from the profile",
 			 summary.damaged);
@@ -212,9 +218,11 @@ int raw_profile_load(const char *const *paths, size_t count,
 }
 
 int raw_profile_write(const char *const *paths, size_t count, const char *output_path,
-		      const struct raw_profile_options *options)
+		      const struct raw_profile_options *options, bool *lost)
 {
 	struct job job = {.options = options, .path = output_path};
+	int err = read_captures(&job, paths, count);
 
-	return read_captures(&job, paths, count);
+	*lost = job.has_losses;
+	return err;
 }

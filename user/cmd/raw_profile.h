@@ -37,9 +37,10 @@ int raw_profile_load(const char *const *paths, size_t count,
 		     struct stack_profile *profile);
 
 /*
- * Writes the profile to `output_path` (base/output.h). Warns of what is missing. 0, or -errno, which has been logged.
+ * Writes the profile to `output_path` (base/output.h). Warns of what is missing. *lost: something was lost when it was
+ * recorded, or since. 0, or -errno, which has been logged.
  */
 int raw_profile_write(const char *const *paths, size_t count, const char *output_path,
-		      const struct raw_profile_options *options);
+		      const struct raw_profile_options *options, bool *lost);
 
 #endif

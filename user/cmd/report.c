@@ -47,6 +47,7 @@ static const struct argp_option options[] = {
 	 0},
 	{"cpu", KEY_CPU, NULL, 0, "With --folded: microseconds of CPU time, not samples", 0},
 	SLICE_OPTIONS,
+	ARGUMENTS_OPTION_STRICT,
 	ARGUMENTS_OPTION_HELP,
 	{0},
 };
@@ -146,6 +147,7 @@ static int check(struct arguments *arguments)
 static int print(const struct arguments *arguments)
 {
 	struct stack_profile *profile;
+	bool lost;
 	int err;
 
 	if (stack_files_load(&profile, arguments->files.items, arguments->files.count,
@@ -155,10 +157,11 @@ static int print(const struct arguments *arguments)
 		err = folded_write(profile, arguments->by_cpu, stdout);
 	else
 		err = report_write(profile, &arguments->options, stdout);
+	lost = stack_files_have_losses(profile);
 	stack_profile_close(profile);
 	if (err)
 		log_error("stdout: cannot write the report: %s", strerror(-err));
-	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+	return err ? EXIT_FAILURE : arguments_status(&arguments->files, lost);
 }
 
 int cmd_report(int argc, char **argv)

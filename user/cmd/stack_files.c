@@ -117,3 +117,13 @@ int stack_files_load(struct stack_profile **out, const char *const *paths, size_
 	*out = profile;
 	return 0;
 }
+
+bool stack_files_have_losses(const struct stack_profile *profile)
+{
+	size_t i;
+
+	for (i = 0; i < profile->sources.count; i++)
+		if (stack_source_has_losses(&profile->sources.items[i]))
+			return true;
+	return false;
+}

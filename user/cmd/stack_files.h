@@ -3,6 +3,7 @@
 #ifndef GECKOBPF_CMD_STACK_FILES_H
 #define GECKOBPF_CMD_STACK_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct raw_profile_options;
@@ -14,5 +15,8 @@ struct stack_profile;
  */
 int stack_files_load(struct stack_profile **out, const char *const *paths, size_t count,
 		     const struct raw_profile_options *options);
+
+/* Whether anything was lost of what the profile was made of. */
+bool stack_files_have_losses(const struct stack_profile *profile);
 
 #endif

@@ -118,7 +118,10 @@ static void read_losses(struct stack_source *source, const json_t *log)
 
 	json_object_foreach((json_t *)log, key, value)
 	{
-		stack_source_add_fact(source, key, count_of(value));
+		if (json_is_string(value))
+			stack_source_add_text(source, key, json_string_value(value));
+		else
+			stack_source_add_fact(source, key, count_of(value));
 	}
 }
 

@@ -92,6 +92,21 @@ void stack_source_add_fact(struct stack_source *source, const char *name, uint64
 		source->ticks_missed = value;
 }
 
+void stack_source_add_text(struct stack_source *source, const char *name, const char *text)
+{
+	static const char option[] = "--ring";
+	const char *at = strcmp(name, "options") ? NULL : strstr(text, option);
+
+	if (at && (at == text || at[-1] == ' ') && strchr(" ", at[sizeof(option) - 1]))
+		source->is_ring = true;
+}
+
+bool stack_source_has_losses(const struct stack_source *source)
+{
+	return source->samples_lost || source->events_lost ||
+	       (source->samples_overwritten && !source->is_ring);
+}
+
 int stack_profile_add_process(struct stack_profile *profile, const struct stack_process *process)
 {
 	struct stack_process *added;

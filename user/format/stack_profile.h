@@ -34,6 +34,7 @@ struct stack_source {
 	/* What the recording says of its losses; all 0 without a log. */
 	bool has_log;
 	uint64_t samples_lost, events_lost, samples_overwritten;
+	bool is_ring; /* a flight recorder: what was overwritten is no loss */
 	uint64_t ticks,
 		ticks_missed; /* timer ticks that found a target, and those that did not come in time */
 	uint64_t stacks_complete, stacks_truncated;
@@ -99,6 +100,10 @@ int stack_profile_add_text(struct stack_profile *profile, const char *text, size
 int stack_profile_add_source(struct stack_profile *profile, const struct stack_source *source);
 /* Adds a number that a recording says of itself to what the source says of its losses, if it is one of those. */
 void stack_source_add_fact(struct stack_source *source, const char *name, uint64_t value);
+/* The same of a text. */
+void stack_source_add_text(struct stack_source *source, const char *name, const char *text);
+/* Whether anything was lost. Stacks that are cut are not. */
+bool stack_source_has_losses(const struct stack_source *source);
 /* `source` of it is set to the last one. */
 int stack_profile_add_process(struct stack_profile *profile, const struct stack_process *process);
 /* `process` of it is set to the last one; its counts are empty. */

@@ -352,18 +352,30 @@ static void add_stack_ends(struct stack_source *source, const uint64_t *ends)
 			source->stacks_truncated += ends[end];
 }
 
+void stack_sink_add_losses(struct stack_source *source, const struct profile_input *input,
+			   const struct profile_summary *summary)
+{
+	const struct recording_facts *facts = profile_whole(input);
+	size_t i;
+
+	for (i = 0; i < facts->log_count; i++) {
+		const struct recording_fact *fact = &facts->log[i];
+
+		if (fact->text)
+			stack_source_add_text(source, fact->name, fact->text);
+		else
+			stack_source_add_fact(source, fact->name, fact->value);
+	}
+	stack_source_add_fact(source, "samples_lost_damaged", summary->damaged);
+}
+
 static int end_source(struct profile_sink *base, const struct profile_summary *summary)
 {
 	struct stack_sink *sink = sink_of(base);
-	const struct recording_facts *facts = profile_whole(sink->input);
 	struct stack_source *source = &sink->profile->sources.items[sink->source];
-	size_t i;
 
 	source->has_log = true;
-	for (i = 0; i < facts->log_count; i++)
-		if (!facts->log[i].text)
-			stack_source_add_fact(source, facts->log[i].name, facts->log[i].value);
-	stack_source_add_fact(source, "samples_lost_damaged", summary->damaged);
+	stack_sink_add_losses(source, sink->input, summary);
 	add_stack_ends(source, summary->stack_ends);
 	return 0;
 }

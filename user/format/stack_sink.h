@@ -9,7 +9,13 @@
 
 struct profile_input;
 struct profile_sink;
+struct profile_summary;
 struct stack_profile;
+struct stack_source;
+
+/* Adds what the whole of `input` says of its losses. */
+void stack_sink_add_losses(struct stack_source *source, const struct profile_input *input,
+			   const struct profile_summary *summary);
 
 /*
  * A sink that adds the recording as another source, called `path`. `profile` and `input` are borrowed. If the walk fails, the profile is
