@@ -467,3 +467,22 @@ def test_strict(test):
         expect_equal(done.returncode, status, f"the exit status of {options}: {done.stderr}")
         expect_equal("--strict: the recording lost" in done.stderr, status == 1, "whether it is said")
     expect(os.path.getsize(folded) > 0, "what was asked for is not there")
+
+
+def test_report_as_json(test):
+    """The same numbers as in the table, for scripts."""
+    target = test.start_target("threads")
+    path = record_raw(test, "whole.gbpf", "--pid", target.pid, "--duration", 0.3)
+
+    def report(*options):
+        done = subprocess.run([test.geckobpf, "report", *options, path], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    found = json.loads(report("--json", "--top", "0"))
+    table = [line.split() for line in report("--top", "0").split("function\n", 1)[1].splitlines()]
+    expect_equal([(str(row["self"]["samples"]), str(row["total"]["samples"])) for row in found["rows"]],
+                 [(line[0], line[4]) for line in table], "samples of each function")
+    expect_equal(sum(row["self"]["samples"] for row in found["rows"]), found["sum"]["samples"], "the sum")
+    threads = json.loads(report("--json", "--by=thread"))["rows"]
+    expect_equal({row["pid"] for row in threads}, {str(target.pid)}, "the process of the threads")
+    expect_equal(found["sources"][0]["file"], path, "the file")

@@ -9,6 +9,7 @@
 #include "cmd/stack_files.h"
 #include "format/folded.h"
 #include "format/report.h"
+#include "format/report_json.h"
 #include "format/stack_profile.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ struct arguments {
 	struct arguments_files files; /* the first member: arguments.c wants it there */
 	struct report_options options;
 	struct raw_profile_options raw;
-	bool is_folded, by_cpu;
+	bool is_folded, is_json, by_cpu;
 	bool has_table_option;
 };
 
@@ -33,6 +34,7 @@ enum option_key {
 	KEY_PER_PROCESS,
 	KEY_TOP,
 	KEY_FOLDED,
+	KEY_JSON,
 	KEY_CPU,
 };
 
@@ -44,6 +46,8 @@ static const struct argp_option options[] = {
 	{"top", KEY_TOP, "N", 0, "Rows of a table (default 20; 0: all)", 0},
 	{"folded", KEY_FOLDED, NULL, 0,
 	 "All stacks instead, as flame graph programs read them: process;thread;function;... count",
+	 0},
+	{"json", KEY_JSON, NULL, 0, "The table as JSON, for scripts; its fields are in geckobpf(1)",
 	 0},
 	{"cpu", KEY_CPU, NULL, 0, "With --folded: microseconds of CPU time, not samples", 0},
 	SLICE_OPTIONS,
@@ -105,6 +109,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_TOP:
 		arguments->has_table_option = true;
 		return parse_top(arguments, value);
+	case KEY_JSON:
+		arguments->is_json = true;
+		return 0;
 	case KEY_FOLDED:
 		arguments->is_folded = true;
 		return 0;
@@ -133,6 +140,11 @@ static const struct argp argp = {
 
 static int check(struct arguments *arguments)
 {
+	if (arguments->is_json && (arguments->is_folded || arguments->options.part != REPORT_WHOLE))
+		return arguments_reject(
+			&arguments->files,
+			"--json: one table of all; give no --folded, --per-thread or "
+			"--per-process with it");
 	if (arguments->is_folded && arguments->has_table_option)
 		return arguments_reject(&arguments->files,
 					"--folded: prints all stacks; give no --by, --per-thread, "
@@ -155,6 +167,8 @@ static int print(const struct arguments *arguments)
 		return EXIT_FAILURE;
 	if (arguments->is_folded)
 		err = folded_write(profile, arguments->by_cpu, stdout);
+	else if (arguments->is_json)
+		err = report_json_write(profile, &arguments->options, stdout);
 	else
 		err = report_write(profile, &arguments->options, stdout);
 	lost = stack_files_have_losses(profile);
