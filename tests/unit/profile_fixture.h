@@ -226,7 +226,7 @@ static int teardown(void **state)
  */
 
 /* NULL: Gecko. */
-static const struct json_format *format;
+static const struct json_format *written_format;
 
 static int write_profile(const struct profile_input *input, struct profile_summary *summary)
 {
@@ -235,7 +235,7 @@ static int write_profile(const struct profile_input *input, struct profile_summa
 
 	if (err)
 		return err;
-	err = json_format_write(format, input, output, summary);
+	err = json_format_write(written_format, input, output, summary);
 	if (!err)
 		err = output_commit(output);
 	output_close(output);

@@ -226,8 +226,9 @@ static int open_room(struct room *room, bool addresses)
 	if (!err)
 		err = add_mappings(room);
 	if (!err)
-		err = frames_open(&room->frames,
-				  &(struct frames_source){&room->process, room->symbols, true});
+		err = frames_open(&room->frames, &(struct frames_source){.process = &room->process,
+									 .symbols = room->symbols,
+									 .has_kernel = true});
 	return err;
 }
 
@@ -392,7 +393,7 @@ static void kernel_without_symbols(void **state)
 
 	assert_int_equal(open_room(&room, false), 0);
 	frames_close(room.frames);
-	source = (struct frames_source){&room.process, room.symbols, false};
+	source = (struct frames_source){.process = &room.process, .symbols = room.symbols};
 	assert_int_equal(frames_open(&room.frames, &source), 0);
 	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false), "0xffffffff81001000");
 	label_clear(&label);

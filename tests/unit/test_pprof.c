@@ -35,7 +35,7 @@ struct field {
 
 static uint64_t take_number(struct bytes *in)
 {
-	uint64_t value;
+	uint64_t value = 0;
 
 	in->at = leb128_get(in->at, in->end, &value);
 	assert_non_null(in->at);

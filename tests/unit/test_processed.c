@@ -370,9 +370,9 @@ static void failing_allocations(void **state)
 
 static int setup_format(void **state)
 {
-	format = json_format_find("processed");
+	written_format = json_format_find("processed");
 	assert_null(json_format_find("nothing"));
-	return format ? setup(state) : -1;
+	return written_format ? setup(state) : -1;
 }
 
 int main(void)
