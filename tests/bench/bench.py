@@ -380,6 +380,8 @@ MEASUREMENTS = (
     (storage.measure_drain_and_compression, "buffer: drain and compression at 1 kHz on 2 compilers"),
     (storage.measure_stream, "stream: more CPU at 1 kHz on 2 compilers bytes per sample"),
     (captures.measure_rate, "capture: to JSON, million samples/s, repeating stacks new stacks"),
+    (captures.measure_processed, "capture: to processed JSON, million samples/s, repeating all stacks new"),
+    (captures.measure_client, "client: loads 1 M samples, processed, s MB"),
     (captures.measure_file, "capture: 5 M samples of 64 threads, stop to finished .json.gz"),
     (captures.measure_memory, "capture: extra memory, 1 M 5 M samples repeating all stacks new"),
     (captures.measure_tree, "capture: the same document through a tree of jansson's, memory time"),

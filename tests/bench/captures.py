@@ -7,14 +7,22 @@ there are 1000 of them, or no thread has one twice, and then 4 of its frames are
 what is above the recording itself.
 """
 
+import glob
+import json
 import os
+import re
+import signal
 import statistics
+import subprocess
+import tempfile
+import time
 
 from table import Row
 
 MILLION = 1_000_000
 STACKS = 1000
 THREADS = 64
+PROCESSES, PROCESS_THREADS = 800, 2200
 
 
 def capture(bench, what, threads, stacks, samples, *rest):
@@ -32,6 +40,62 @@ def measure_rate(bench):
             found = capture(bench, "json", threads, stacks, large(bench, 5 if stacks else 1))
             yield Row(f"capture: to JSON, million samples/s, {what}, {who}", found["million_per_s"], goal=goal,
                       aim="at least", digits=2, note=f"{statistics.median(found['sample_bytes']):.0f} bytes each")
+
+
+def measure_processed(bench):
+    """The peer is the Gecko format. Before compression; CPU time of the one thread that writes."""
+    for threads, who in ((1, "1 thread"), (THREADS, f"{THREADS} threads")):
+        for stacks, what in ((STACKS, "repeating stacks"), (0, "all stacks new")):
+            count = large(bench, 5 if stacks else 1)
+            ours, gecko = [capture(bench, name, threads, stacks, count) for name in ("processed", "json")]
+            yield Row(f"capture: to processed JSON, million samples/s, {what}, {who}; peer: to Gecko", ours["million_per_s"],
+                      gecko["million_per_s"], digits=2,
+                      note=f"{statistics.median(ours['sample_bytes']):.0f} bytes each; "
+                           f"Gecko: {statistics.median(gecko['sample_bytes']):.0f}")
+
+
+# ---- the real client -------------------------------------------------------------------------------------------------
+def client_command():
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "ci", "client.sh")
+    return subprocess.run([script], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def load(command, path):
+    """Seconds until it is loaded, and the most memory that took, MB. The client gives its own daemon half a second to start,
+    which a busy machine may miss: then it is tried again."""
+    for _ in range(5):
+        with tempfile.TemporaryDirectory() as directory:
+            env = {**os.environ, "PROFILER_CLI_SESSION_DIR": directory, "PROFILER_CLI_NO_SYMBOLICATE": "1"}
+            begin = time.monotonic()
+            done = subprocess.run([command, "load", path, "--session", "s"], capture_output=True, text=True, env=env,
+                                  timeout=300, check=False)
+            seconds = time.monotonic() - begin
+            if not done.returncode:
+                with open(glob.glob(os.path.join(directory, "*.json"))[0], encoding="utf-8") as file:
+                    pid = json.load(file)["pid"]
+                with open(f"/proc/{pid}/status", encoding="ascii") as file:
+                    peak_kb = int(re.search(r"VmHWM:\s*(\d+)", file.read()).group(1))
+                subprocess.run([command, "stop", "s"], capture_output=True, env=env, timeout=60, check=False)
+                return seconds, peak_kb / 1000
+            late = re.search(r"as pid (\d+)", done.stderr)
+            if not late:
+                break
+            os.kill(int(late.group(1)), signal.SIGKILL)
+    raise RuntimeError(f"profiler-cli load exits {done.returncode}: {done.stderr}")
+
+
+def measure_client(bench):
+    """As a recording of all processes of a machine; the peer is the Gecko format."""
+    command, count, found = client_command(), large(bench, 1), {}
+    for name, what in (("processed", "processed"), ("gecko", "file")):
+        path = os.path.join(bench.directory, f"{name}.json.gz")
+        bench.numbers("capture", what, PROCESSES, PROCESS_THREADS, STACKS, count, path)
+        found[name] = [load(command, path) for _ in range(bench.rounds)]
+        os.unlink(path)
+    for index, (what, goal) in enumerate((("s", 8), ("MB", None))):
+        ours, gecko = [[loaded[index] for loaded in found[name]] for name in ("processed", "gecko")]
+        yield Row(f"client: loads {count / MILLION:g} M samples of {PROCESS_THREADS} threads, processed, {what}; peer: Gecko",
+                  ours, gecko, goal=goal)
 
 
 def measure_file(bench):
