@@ -26,7 +26,7 @@ allowed()
 	profile) echo 'base elf buffer target recording symbol' ;;
 	format) echo 'base elf buffer target recording symbol profile' ;;
 	session) echo 'base elf buffer target unwind symbol recording capture archive profile format' ;;
-	cmd) echo 'base elf buffer target unwind symbol recording capture archive profile format session' ;;
+	cmd) echo 'base format session' ;;
 	main) echo 'base cmd session' ;;
 	*) return 1 ;;
 	esac

@@ -102,14 +102,15 @@ static error_t set_debuginfod(struct arguments *arguments, const char *urls)
 					"--debuginfod: no server; give one, such as "
 					"--debuginfod=https://debuginfod.debian.net, or set "
 					"DEBUGINFOD_URLS");
-	arguments->raw.debuginfod = true;
+	arguments->raw.conversion.debuginfod = true;
 	return 0;
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	error_t err = slice_option(&arguments->raw.filter, &arguments->files, key, value);
+	error_t err =
+		slice_option(&arguments->raw.conversion.filter, &arguments->files, key, value);
 
 	if (err != ARGP_ERR_UNKNOWN)
 		return err;
@@ -126,14 +127,14 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		arguments->by_cpu = true;
 		return 0;
 	case KEY_FORMAT:
-		arguments->raw.format = json_format_find(value);
-		if (arguments->raw.format)
+		arguments->raw.conversion.format = json_format_find(value);
+		if (arguments->raw.conversion.format)
 			return 0;
 		return arguments_reject(&arguments->files,
 					"--format=%s: not known; give " JSON_FORMAT_NAMES, value);
 	case KEY_SYMBOLS:
-		arguments->raw.addresses = !strcmp(value, "addresses");
-		if (arguments->raw.addresses || !strcmp(value, "names"))
+		arguments->raw.conversion.addresses = !strcmp(value, "addresses");
+		if (arguments->raw.conversion.addresses || !strcmp(value, "names"))
 			return 0;
 		return arguments_reject(&arguments->files,
 					"--symbols=%s: not known; give names or addresses", value);
@@ -178,7 +179,7 @@ static int check(struct arguments *arguments)
 	if (!arguments->format)
 		return arguments_reject(&arguments->files, "%s: unknown suffix; " SUFFIXES,
 					arguments->output);
-	if (arguments->raw.format && arguments->format->write)
+	if (arguments->raw.conversion.format && arguments->format->write)
 		return arguments_reject(
 			&arguments->files,
 			"--format: %s has one format only; give it for a .json.gz file",
@@ -240,10 +241,10 @@ int cmd_convert(int argc, char **argv)
 	struct arguments arguments = {.raw = {.progress = &progress_bar, .lists_unnamed = true}};
 	int status;
 
-	arguments.raw.debuginfod = has_debuginfod_urls();
+	arguments.raw.conversion.debuginfod = has_debuginfod_urls();
 	if (!arguments_parse(&argp, argc, argv, NAME, &arguments.files, &status)) {
-		arguments.raw.symbol_dirs = arguments.symbol_dirs.items;
-		arguments.raw.symbol_dir_count = arguments.symbol_dirs.count;
+		arguments.raw.conversion.symbol_dirs = arguments.symbol_dirs.items;
+		arguments.raw.conversion.symbol_dir_count = arguments.symbol_dirs.count;
 		status = check(&arguments)         ? EXIT_USAGE
 			 : arguments.format->write ? convert(&arguments)
 						   : make_profile(&arguments);

@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* raw_profile.h - raw captures (archive/archive.h) become one profile for the Firefox Profiler. */
+/* raw_profile.h - what commands make of raw captures, with all that is printed about it: session/conversion.h does the work. */
 #ifndef GECKOBPF_CMD_RAW_PROFILE_H
 #define GECKOBPF_CMD_RAW_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "profile/filter.h"
+#include "session/conversion.h"
 
 struct progress_style;
 struct stack_profile;
 
-/* Whether the file behind `path` says that it is one. */
-bool is_raw_capture(const char *path);
-
-struct json_format;
-
 struct raw_profile_options {
-	const struct json_format *format; /* NULL: the usual one */
-	struct profile_filter filter;
-	bool addresses; /* no names */
-	const char *const *
-		symbol_dirs; /* where files and debug files are searched for, besides their own place */
-	size_t symbol_dir_count;
-	bool debuginfod; /* ask the servers in DEBUGINFOD_URLS for what is not found */
+	struct conversion_options conversion; /* without those who are told something */
 	bool lists_unnamed; /* say which files gave no names */
-	const struct progress_style *progress;
+	const struct progress_style *progress; /* NULL: none is shown */
 };
 
 /*
@@ -37,8 +26,8 @@ int raw_profile_load(const char *const *paths, size_t count,
 		     struct stack_profile *profile);
 
 /*
- * Writes the profile to `output_path` (base/output.h). Warns of what is missing. *lost: something was lost when it was
- * recorded, or since. 0, or -errno, which has been logged.
+ * Writes the profile to `output_path` (base/output.h). Warns of what is missing. *lost: the recordings had lost something. 0, or
+ * -errno, which has been logged.
  */
 int raw_profile_write(const char *const *paths, size_t count, const char *output_path,
 		      const struct raw_profile_options *options, bool *lost);

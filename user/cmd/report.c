@@ -92,7 +92,8 @@ static error_t parse_top(struct arguments *arguments, const char *text)
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	error_t err = slice_option(&arguments->raw.filter, &arguments->files, key, value);
+	error_t err =
+		slice_option(&arguments->raw.conversion.filter, &arguments->files, key, value);
 
 	if (err != ARGP_ERR_UNKNOWN)
 		return err;

@@ -3,7 +3,7 @@
 #include "cmd/slice.h"
 
 #include "cmd/arguments.h"
-#include "profile/filter.h"
+#include "session/conversion.h"
 
 #include <errno.h>
 #include <stdint.h>

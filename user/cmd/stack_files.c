@@ -87,11 +87,12 @@ static int load_all(struct stack_profile *profile, const char *const *paths, siz
 		return -ENOMEM;
 	}
 	for (i = 0; i < count && !err; i++) {
-		if (is_raw_capture(paths[i]))
+		if (conversion_is_capture(paths[i]))
 			raw[raw_count++] = paths[i];
 		else
-			err = !profile_filter_is_empty(&options->filter) ? refuse_slice(paths[i])
-									 : load(profile, paths[i]);
+			err = !profile_filter_is_empty(&options->conversion.filter)
+				      ? refuse_slice(paths[i])
+				      : load(profile, paths[i]);
 	}
 	if (!err && raw_count)
 		err = load_raw(profile, raw, raw_count, options);

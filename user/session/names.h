@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* names.h - where the names of code in raw captures come from: files here or elsewhere, servers, and what the captures have of kernels. */
-#ifndef GECKOBPF_CMD_NAMES_H
-#define GECKOBPF_CMD_NAMES_H
+#ifndef GECKOBPF_SESSION_NAMES_H
+#define GECKOBPF_SESSION_NAMES_H
 
 #include <stddef.h>
 
 #include "elf/symbol_search.h"
 
 struct captures;
+struct conversion_options;
 struct kernel_symbols;
-struct profile_summary;
-struct raw_profile_options;
 struct symbolizer;
 
 struct names {
@@ -25,11 +24,8 @@ struct names {
  * -errno.
  */
 int names_open(struct names *names, const struct captures *captures,
-	       const struct raw_profile_options *options);
+	       const struct conversion_options *options);
 /* Fine for a zeroed one, and a half-built one. */
 void names_close(struct names *names);
-
-/* Says which files gave no names, and what can be done about it. */
-void names_report(const struct profile_summary *summary);
 
 #endif

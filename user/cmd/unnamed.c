@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* unnamed.c - see unnamed.h. */
+#include "cmd/unnamed.h"
+
+#include "base/log.h"
+#include "session/conversion.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WORTH_TELLING 200 /* one sample in so many */
+#define FILES_SHOWN 5
+
+static void print_hex(char *text, const uint8_t *bytes, size_t count)
+{
+	size_t i;
+
+	strcpy(text, "none");
+	for (i = 0; i < count; i++)
+		sprintf(text + 2 * i, "%02x", bytes[i]);
+}
+
+static void report_file(const struct profile_file *file)
+{
+	static const char *const troubles[] = {
+		[SYMBOL_TROUBLE_STRIPPED] = "no symbol covers it; its debug file was not found",
+		[SYMBOL_TROUBLE_MISSING] = "it was not found",
+		[SYMBOL_TROUBLE_NO_BUILD_ID] =
+			"it was recorded without a build id: only on the machine it came from, "
+			"before that is booted again, can it be known",
+	};
+	char wanted[2 * BUILD_ID_MAX_BYTES + 8], other[2 * ELF_BUILD_ID_MAX_BYTES + 8];
+
+	if (file->trouble != SYMBOL_TROUBLE_OTHER_BUILD) {
+		log_more("%s (%" PRIu64 " samples): %s", file->path, file->samples,
+			 troubles[file->trouble]);
+		return;
+	}
+	print_hex(wanted, file->wanted.bytes, file->wanted.size);
+	print_hex(other, file->other.build_id, file->other.build_id_bytes);
+	log_more("%s (%" PRIu64 " samples): only another build of it was found: build id %s, not "
+		 "%s",
+		 file->path, file->samples, other, wanted);
+}
+
+/* A stripped file has code that no symbol covers anyway: a few samples in it are not worth a remedy. */
+static bool is_worth_telling(const struct profile_summary *summary, const struct profile_file *file)
+{
+	return file->trouble != SYMBOL_TROUBLE_STRIPPED ||
+	       file->samples * WORTH_TELLING >= summary->samples;
+}
+
+/* Each file of another build is told; of the others the worst. */
+void unnamed_report(const struct profile_summary *summary)
+{
+	const struct profile_files *files = &summary->unnamed;
+	size_t count = 0, shown = 0, i;
+
+	for (i = 0; i < files->count; i++)
+		count += is_worth_telling(summary, &files->items[i]);
+	if (!count)
+		return;
+	log_info("some code of %zu file%s has no name; --symbol-dir DIR says where the files or "
+		 "their debug files are",
+		 count, count == 1 ? "" : "s");
+	for (i = 0; i < files->count; i++) {
+		bool is_other = files->items[i].trouble == SYMBOL_TROUBLE_OTHER_BUILD;
+
+		if (!is_worth_telling(summary, &files->items[i]) ||
+		    (!is_other && shown >= FILES_SHOWN))
+			continue;
+		shown += !is_other;
+		report_file(&files->items[i]);
+	}
+}

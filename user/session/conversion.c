@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* conversion.c - see conversion.h. */
+#include "session/conversion.h"
+
+#include "archive/captures.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "buffer/profile_memory.h"
+#include "format/json_format.h"
+#include "format/spool.h"
+#include "format/stack_profile.h"
+#include "format/stack_sink.h"
+#include "profile/sink.h"
+#include "session/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is to be made of captures. */
+struct job {
+	struct conversion *result;
+	const struct conversion_options *options;
+	const char *path; /* of the output, or the name of the source */
+	struct stack_profile *profile; /* to be added to; NULL: a file is to be written */
+	bool is_output; /* it was the output that failed, not the memory, or the file for what does not fit into it */
+};
+
+bool conversion_is_capture(const char *path)
+{
+	char magic[8];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is = fd >= 0 && !fd_pread_all(fd, magic, sizeof(magic), 0) &&
+		  !memcmp(magic, "geckobpf", sizeof(magic));
+
+	fd_close(&fd);
+	return is;
+}
+
+void conversion_clear(struct conversion *conversion)
+{
+	profile_summary_clear(&conversion->summary);
+	conversion->has_losses = false;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------- */
+
+/* As a list, the first at `inputs`. */
+static void make_inputs(struct profile_input *inputs, const struct captures *captures,
+			const struct names *names)
+{
+	size_t i;
+
+	for (i = 0; i < captures->count; i++) {
+		const struct captured_boot *boot = &captures->items[i];
+
+		inputs[i] = (struct profile_input){
+			.recording.facts = &boot->facts,
+			.recording.processes = boot->archive.processes,
+			.recording.objects = boot->archive.objects,
+			.symbolizer = names->symbolizer,
+			.kernel = names->kernels[i],
+			.next = i + 1 < captures->count ? &inputs[i + 1] : NULL,
+		};
+	}
+	inputs[0].whole = captures->whole;
+}
+
+static int write_file(struct job *job, const struct profile_input *input)
+{
+	const struct output_options options = {.owner_uid = -1, .owner_gid = -1};
+	struct output *output;
+	int err = output_open(&output, job->path, &options);
+
+	job->is_output = true;
+	if (err)
+		return err;
+	err = json_format_write(job->options->format, input, output, &job->result->summary);
+	if (!err)
+		err = output_commit(output);
+	job->is_output = output_error(output) != 0;
+	output_close(output);
+	return err;
+}
+
+static int load(struct job *job, const struct profile_input *input)
+{
+	struct profile_sink *sink;
+	int err = stack_sink_open(&sink, input, job->path, job->profile);
+
+	if (err)
+		return err;
+	err = profile_walk(input, sink, &job->result->summary);
+	sink->ops->close(sink);
+	return err;
+}
+
+static void warn_of_what_is_missing(const struct job *job)
+{
+	const struct profile_summary *summary = &job->result->summary;
+
+	if (summary->damaged)
+		warning_say(job->options->warnings, NULL,
+			    "%" PRIu64 " samples make no sense and are missing from the profile",
+			    summary->damaged);
+	if (!summary->samples && !profile_filter_is_empty(&job->options->filter))
+		warning_say(job->options->warnings, NULL,
+			    "nothing was recorded of the part that --from, --to, --process and "
+			    "--thread choose");
+}
+
+static int run_job(struct job *job, const struct profile_input *input)
+{
+	struct stack_source source = {0};
+	int err = job->profile ? load(job, input) : write_file(job, input);
+
+	if (err)
+		return err;
+	stack_sink_add_losses(&source, input, &job->result->summary);
+	job->result->has_losses = stack_source_has_losses(&source);
+	warn_of_what_is_missing(job);
+	return 0;
+}
+
+static int walk_captures(struct job *job, const struct captures *captures,
+			 const struct names *names, struct progress *progress)
+{
+	struct profile_input *inputs = calloc(captures->count, sizeof(*inputs));
+	int err;
+
+	if (!inputs)
+		return -ENOMEM;
+	make_inputs(inputs, captures, names);
+	inputs[0].progress = progress;
+	inputs[0].filter = job->options->filter;
+	err = run_job(job, inputs);
+	free(inputs);
+	return err;
+}
+
+static int read_names(struct job *job, const struct captures *captures, struct progress *whole)
+{
+	struct names names = {0};
+	struct progress part;
+	size_t i;
+	int err = names_open(&names, captures, job->options);
+
+	for (i = 0; i < captures->count; i++)
+		profile_memory_pause(captures->items[i].archive.memory);
+	progress_split(&part, whole, whole->total, NULL, 1);
+	if (!err)
+		err = walk_captures(job, captures, &names, &part);
+	for (i = 0; i < captures->count; i++)
+		profile_memory_resume(captures->items[i].archive.memory);
+	names_close(&names);
+	return err;
+}
+
+static int fail(const struct job *job, int err, struct error *error)
+{
+	if (err == -ENOMEM)
+		return error_set(error, err, NULL, "out of memory while making the profile");
+	if (!job->is_output) {
+		error_set(error, err, spool_directory(), "cannot write a temporary file there: %s",
+			  strerror(-err));
+		error_advise(error, "set TMPDIR to another directory");
+		return err;
+	}
+	error_set(error, err, job->path, "cannot write it: %s", strerror(-err));
+	error_advise(error, "give another file with -o");
+	return err;
+}
+
+static int read_captures(struct job *job, const char *const *paths, size_t count,
+			 struct error *error)
+{
+	struct progress_view nobody = {0};
+	struct captures captures;
+	struct progress whole;
+	int err;
+
+	progress_begin(&whole, job->options->progress ? job->options->progress : &nobody,
+		       count == 1 ? "reading the capture" : "reading the captures",
+		       CAPTURES_UNITS(count) + count);
+	err = captures_read(&captures, paths, count, &whole, job->options->warnings, error);
+	if (err)
+		return err;
+	err = read_names(job, &captures, &whole);
+	if (!err)
+		progress_end(&whole);
+	else
+		fail(job, err, error);
+	captures_close(&captures);
+	return err;
+}
+
+int conversion_load(struct conversion *out, const char *const *paths, size_t count,
+		    const char *name, const struct conversion_options *options,
+		    struct stack_profile *profile, struct error *error)
+{
+	struct job job = {.result = out, .options = options, .path = name, .profile = profile};
+
+	return read_captures(&job, paths, count, error);
+}
+
+int conversion_write(struct conversion *out, const char *const *paths, size_t count,
+		     const char *output_path, const struct conversion_options *options,
+		     struct error *error)
+{
+	struct job job = {.result = out, .options = options, .path = output_path};
+
+	return read_captures(&job, paths, count, error);
+}
