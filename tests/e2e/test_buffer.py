@@ -95,11 +95,13 @@ def test_overwrites(test):
     """Longer than the buffer: the latest is kept, for all alike, in bounded memory."""
     target = start_crowd(test, 0, 4)
     late = crowd_pids(target, "late")
-    recording = test.record_running("--pid", ",".join(map(str, late)), "--rate", RATE_HZ, "--buffer-size", BUFFER_MIB)
+    recording = test.record_running("--pid", ",".join(map(str, late)), "--rate", RATE_HZ, "--buffer-size", BUFFER_MIB,
+                                    "--strict")
     memory = Memory(recording.pid)
     memory.watch(late, 26)
     recording.signal(signal.SIGINT)
-    profile = recording.finish()
+    profile = recording.finish(status=1)
+    expect("--strict: samples or events were lost" in recording.stderr, f"what --strict says: {recording.stderr}")
     memory.check()
     log = profile.log()
     expect(log["samples_overwritten"] > 1000, f"only {log['samples_overwritten']} samples were overwritten")

@@ -430,7 +430,9 @@ def test_parts(test):
     target = test.start_target("threads")
     path = record_raw(test, "whole.gbpf", "--pid", target.pid, "--duration", 1)
     whole = rows_of(convert(test, [path])[0])
-    part = rows_of(convert(test, [path], "part.json.gz", ["--from", "0.25", "--to=0.5"])[0])
+    quarter = convert(test, [path], "part.json.gz", ["--from", "0.25", "--to=0.5"])[0]
+    part = rows_of(quarter)
+    expect_equal((quarter.meta["profilingStartTime"], quarter.meta["profilingEndTime"]), (250, 500), "the time that is shown")
     expect_equal(part, {row for row in whole if 250 <= row[1] < 500}, "the samples of a quarter of a second")
     expect(0 < len(part) < len(whole), f"{len(part)} samples of {len(whole)}")
     tid = max(whole)[0]
@@ -449,7 +451,7 @@ def test_parts(test):
 def test_strict(test):
     """--strict tells a script that something is missing, whatever the command and the file."""
     target = test.start_target("threads")
-    whole = record_raw(test, "whole.gbpf", "--pid", target.pid, "--duration", 0.3)
+    whole = record_raw(test, "whole.gbpf", "--pid", target.pid, "--duration", 0.3, "--strict")
     profile = os.path.join(test.directory, "whole.json")
     folded = os.path.join(test.directory, "out.folded")
     subprocess.run([test.geckobpf, "convert", "--strict", whole, "-o", profile], capture_output=True, check=True)

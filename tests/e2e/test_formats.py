@@ -103,11 +103,13 @@ def test_weights(test):
 
 
 def test_record_processed(test):
-    """The recorder writes it as well; a raw capture has no such format."""
+    """The recorder writes it as well; a raw capture has no such format, and reports are made of others."""
     recording = test.record("--format=processed", "--", test.target("threads"), "0.3", output="p.json.gz")
     expect_equal(recording.wait(), 0, f"geckobpf's exit status: {recording.stderr}")
     meta = test.client(recording.path).call("profile", "meta")
     expect(meta["preprocessedProfileVersion"] >= 70, f"its version is {meta['preprocessedProfileVersion']}")
+    done = subprocess.run([test.geckobpf, "report", recording.path], capture_output=True, text=True, check=False)
+    expect(done.returncode == 1 and "the Firefox Profiler's own format" in done.stderr, f"report: {done.stderr!r}")
     for arguments, words in ((["--format=x", "-o", "p.json"], "--format=x: not known; give gecko or processed"),
                              (["--format=processed", "-o", "p.gbpf"], "p.gbpf is a raw capture")):
         done = subprocess.run([test.geckobpf, *arguments, "--all"], capture_output=True, text=True, check=False)

@@ -43,6 +43,7 @@ enum option_key {
 	KEY_DELAY,
 	KEY_PROGRESS,
 	KEY_CONTROL,
+	KEY_STRICT,
 	KEY_VERSION,
 	KEY_HELP = '?',
 };
@@ -96,6 +97,8 @@ static const struct argp_option option_table[] = {
 	{"symbol-dir", KEY_SYMBOL_DIR, "DIR", 0,
 	 "Look there, too, for the debug files of stripped programs; may be given several times",
 	 0},
+	{"strict", KEY_STRICT, NULL, 0,
+	 "Exit status 1 if samples or events were lost, or samples overwritten without --ring", 0},
 	{"profile-name", KEY_PROFILE_NAME, "NAME", 0, "The title of the profile", 0},
 	{"include-args", KEY_INCLUDE_ARGS, "N", OPTION_ARG_OPTIONAL,
 	 "Put the first N arguments (default 100) into the names of processes", 0},
@@ -343,6 +346,9 @@ static error_t parse_output_option(int key, char *value, struct record_options *
 		return parse_progress(options, value);
 	case KEY_CONTROL:
 		return parse_control(options, value);
+	case KEY_STRICT:
+		options->is_strict = true;
+		return 0;
 	case KEY_TOP:
 		return parse_count(options, "--top", value, &config->top);
 	case KEY_DUMP:

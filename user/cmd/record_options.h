@@ -12,6 +12,7 @@ struct record_options {
 	struct session_config config; /* points into the rest, so that it stays where it is */
 	const struct progress_style
 		*progress; /* what is shown while it records and saves; NULL: nothing */
+	bool is_strict; /* it fails if anything was lost */
 	int control_in, control_out; /* descriptors of --control; -1: it was not given */
 
 	/* What the parser needs. */

@@ -39,6 +39,7 @@ struct recorder {
 	struct control *control; /* NULL: it was not asked for */
 	int signal_fd;
 	sigset_t old_mask;
+	bool has_losses; /* of what was saved last */
 	bool is_stopped; /* through --control */
 	bool wants_pause; /* what was asked for last */
 	bool wants_capture;
@@ -184,10 +185,20 @@ static void follow_control(struct recorder *recorder)
 	control_flush(recorder->control);
 }
 
+static bool has_losses(const struct session_saved *saved)
+{
+	const struct counters *counters = &saved->counters;
+
+	return counters->lost || counters->events_lost || saved->profile.damaged || saved->missed ||
+	       (counters->overwritten && !counters->is_ring);
+}
+
 static void on_event(void *context, const struct session_event *event)
 {
 	struct recorder *recorder = context;
 
+	if (event->kind == SESSION_SAVED && !event->capture)
+		recorder->has_losses = has_losses(&event->saved);
 	record_text_event(event);
 	control_tell(recorder->control, event);
 }
@@ -326,7 +337,10 @@ static int record(struct recorder *recorder)
 		err = -EIO;
 	control_flush(recorder->control);
 	status = wait_for_command(recorder);
-	return err ? EXIT_FAILURE : status;
+	if (err || !recorder->options->is_strict || !recorder->has_losses)
+		return err ? EXIT_FAILURE : status;
+	log_error("--strict: samples or events were lost; it is said above which, and why");
+	return EXIT_FAILURE;
 }
 
 static int open_session(struct recorder *recorder, struct error *error)

@@ -89,7 +89,7 @@ static void begin_document(struct gecko *gecko)
 
 	json_object_begin(json);
 	json_key(json, "meta");
-	gecko_meta_write(json, facts, gecko->document.input->symbolizer);
+	gecko_meta_write(json, gecko->document.input);
 	json_key_literal(json, "libs", "[]");
 	json_key_literal(json, "threads", "[]");
 	meta_write_pauses(json, facts);

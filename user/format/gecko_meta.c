@@ -9,19 +9,21 @@
 
 #include "format/json.h"
 #include "format/meta.h"
-#include "profile/model.h"
+#include "profile/profile.h"
 #include "target/process.h"
 
 #define EXTENSIONS "{\"schema\":{\"id\":0,\"name\":1,\"baseURL\":2},\"data\":[]}"
 
-void gecko_meta_write(struct json *json, const struct recording_facts *facts, bool presymbolicated)
+void gecko_meta_write(struct json *json, const struct profile_input *input)
 {
+	const struct recording_facts *facts = profile_whole(input);
+
 	json_object_begin(json);
 	meta_write_common(json, facts);
 	json_key_literal(json, "shutdownTime", "null");
-	meta_write_span(json, facts);
+	meta_write_span(json, facts, &input->filter);
 	json_key(json, "presymbolicated");
-	json_bool(json, presymbolicated);
+	json_bool(json, input->symbolizer);
 	json_key_string(json, "product", facts->product ? facts->product : "geckobpf");
 	json_key_string(json, "misc", "geckobpf");
 	meta_write_machine(json, facts);

@@ -4,6 +4,7 @@
 
 #include "arch/arch.h"
 #include "format/json.h"
+#include "profile/filter.h"
 #include "profile/model.h"
 
 #define GECKO_VERSION 36
@@ -97,13 +98,15 @@ void meta_write_machine(struct json *json, const struct recording_facts *facts)
 		json_key_u64(json, "logicalCPUs", facts->logical_cpus);
 }
 
-void meta_write_span(struct json *json, const struct recording_facts *facts)
+void meta_write_span(struct json *json, const struct recording_facts *facts,
+		     const struct profile_filter *part)
 {
-	int64_t end_ns = (int64_t)profile_time_ns(facts, facts->end_ns);
+	uint64_t from_ns, to_ns;
 
-	json_key_time_ms(json, "profilingStartTime", 0);
+	profile_filter_span(part, profile_time_ns(facts, facts->end_ns), &from_ns, &to_ns);
+	json_key_time_ms(json, "profilingStartTime", (int64_t)from_ns);
 	/* 0 would be taken for "not known". */
-	json_key_time_ms(json, "profilingEndTime", end_ns ? end_ns : 1);
+	json_key_time_ms(json, "profilingEndTime", to_ns ? (int64_t)to_ns : 1);
 	json_key_literal(json, "sampleUnits", SAMPLE_UNITS);
 }
 

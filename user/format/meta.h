@@ -4,12 +4,14 @@
 #define GECKOBPF_FORMAT_META_H
 
 struct json;
+struct profile_filter;
 struct recording_facts;
 
 /* Version of the Gecko format, start, interval, categories, kinds of markers. */
 void meta_write_common(struct json *json, const struct recording_facts *facts);
-/* From when to when it was recorded, and the units of samples. */
-void meta_write_span(struct json *json, const struct recording_facts *facts);
+/* From when to when it was recorded, as far as that is in `part`, and the units of samples. */
+void meta_write_span(struct json *json, const struct recording_facts *facts,
+		     const struct profile_filter *part);
 void meta_write_machine(struct json *json, const struct recording_facts *facts);
 /* What was asked for: "configuration". */
 void meta_write_configuration(struct json *json, const struct recording_facts *facts);

@@ -76,8 +76,7 @@ static int check_meta(const struct loader *loader, const json_t *meta)
 	double interval_ms = number_or(meta, "interval", 0);
 
 	if (json_object_get(meta, "preprocessedProfileVersion"))
-		return error_set(loader->error, -EBADMSG, NULL,
-				 "it was saved by the Firefox Profiler, in a format of its own");
+		return error_set(loader->error, -EBADMSG, NULL, STACK_JSON_PROCESSED);
 	if (!(interval_ms > 0) || interval_ms > MAX_INTERVAL_MS)
 		return error_set(loader->error, -EBADMSG, NULL, "meta.interval is no interval");
 	if (units && (!unit || strcmp(unit, "ns")))

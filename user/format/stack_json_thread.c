@@ -332,8 +332,11 @@ int stack_json_thread(const struct thread_place *place, const json_t *thread, ui
 		.first_ms = NAN,
 		.last_ms = NAN,
 	};
-	int err = read_frames(&reader);
+	int err;
 
+	if (!json_object_get(thread, "frameTable") && !json_object_get(thread, "stringTable"))
+		return error_set(place->error, -EBADMSG, NULL, STACK_JSON_PROCESSED);
+	err = read_frames(&reader);
 	if (!err)
 		err = read_stacks(&reader);
 	if (!err)

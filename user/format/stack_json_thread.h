@@ -9,6 +9,11 @@
 struct error;
 struct stack_profile;
 
+/* What is said of a profile with tables that its threads share. */
+#define STACK_JSON_PROCESSED                                                                       \
+	"it is in the Firefox Profiler's own format, not in Gecko's; reports are made of raw "     \
+	"captures and of Gecko profiles"
+
 struct thread_place {
 	struct stack_profile *profile;
 	struct error *error;

@@ -385,11 +385,14 @@ static int begin_source(struct stack_sink *sink, const char *path)
 	const struct recording_facts *facts = profile_whole(sink->input);
 	struct stack_source source = {
 		.start_real_ms = to_ms(facts->start_real_ns - facts->lead_ns),
-		.duration_ms = to_ms(profile_time_ns(facts, facts->end_ns)),
 		.interval_ns = facts->interval_ns,
 	};
+	uint64_t from_ns, to_ns;
 	int err = add_known(sink, path, &source.path);
 
+	profile_filter_span(&sink->input->filter, profile_time_ns(facts, facts->end_ns), &from_ns,
+			    &to_ns);
+	source.duration_ms = to_ms(to_ns - from_ns);
 	if (!err)
 		err = add_known(sink, facts->product ? facts->product : "geckobpf",
 				&source.product);

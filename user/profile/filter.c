@@ -50,3 +50,10 @@ bool profile_filter_time(const struct profile_filter *filter, uint64_t time_ns)
 {
 	return time_ns >= filter->from_ns && (!filter->to_ns || time_ns < filter->to_ns);
 }
+
+void profile_filter_span(const struct profile_filter *filter, uint64_t end_ns, uint64_t *from_ns,
+			 uint64_t *to_ns)
+{
+	*to_ns = filter->to_ns && filter->to_ns < end_ns ? filter->to_ns : end_ns;
+	*from_ns = filter->from_ns < *to_ns ? filter->from_ns : *to_ns;
+}

@@ -28,4 +28,8 @@ bool profile_filter_process(const struct profile_filter *filter, const struct pr
 bool profile_filter_thread(const struct profile_filter *filter, const struct thread *thread);
 bool profile_filter_time(const struct profile_filter *filter, uint64_t time_ns);
 
+/* What is wanted of a profile that ends at `end_ns`: from *from_ns to *to_ns. */
+void profile_filter_span(const struct profile_filter *filter, uint64_t end_ns, uint64_t *from_ns,
+			 uint64_t *to_ns);
+
 #endif
