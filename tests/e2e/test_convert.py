@@ -394,12 +394,16 @@ def test_interrupt(test):
 
 
 def test_temporary_file(test):
-    """What another format is made from has no name, and its errors say where it is."""
-    path = record_raw(test, "hot.gbpf", "--", test.target("hot"), 0.3)
-    expect_equal(os.stat(path).st_mode & 0o777, 0o600, "who may read it")
+    """What does not fit into memory has no name, and its errors say where it is. Counts of stacks need no such file."""
+    small = record_raw(test, "hot.gbpf", "--", test.target("hot"), 0.3)
+    expect_equal(os.stat(small).st_mode & 0o777, 0o600, "who may read it")
+    large = os.path.join(test.directory, "large.gbpf")
+    made = test.start([os.path.join(test.build, "tests", "bench", "capture"), "raw", 1, 4, 1000, 1_200_000, large])
+    expect_equal(made.wait(60), 0, "the exit status of capture")
     directory = test.make_directory("tmpdir")
-    output = os.path.join(test.directory, "x.folded")
-    for tmpdir, status in ((directory, 0), ("/nonexistent", 1), ("/dev/full", 1)):
+    for path, name, tmpdir, status in ((small, "x.folded", "/nonexistent", 0), (large, "x.json", directory, 0),
+                                       (large, "x.json", "/nonexistent", 1), (large, "x.json", "/dev/full", 1)):
+        output = os.path.join(test.directory, name)
         process = test.start([test.geckobpf, "convert", path, "-o", output], env={**os.environ, "TMPDIR": tmpdir})
         expect_equal(process.wait(), status, "the exit status")
         while process.read(0.2):

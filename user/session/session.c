@@ -152,7 +152,7 @@ void session_close(struct session *session)
 
 int session_pause(struct session *session)
 {
-	struct time_range range = {.start_ns = clock_now_ns()};
+	struct time_range range = {0};
 	int err = ARRAY_ROOM(&session->pauses);
 
 	if (!err)
@@ -160,6 +160,7 @@ int session_pause(struct session *session)
 	if (err)
 		return err;
 	sources_pause(session->sources);
+	range.start_ns = clock_now_ns(); /* no sample before session_resume() is later */
 	session->pauses.items[session->pauses.count++] = range;
 	session_tell(session, SESSION_PAUSED);
 	return 0;
@@ -168,6 +169,7 @@ int session_pause(struct session *session)
 int session_resume(struct session *session)
 {
 	enum phase next = session->phase;
+	uint64_t now_ns = clock_now_ns(); /* samples come from then on */
 	int err = phase_step(&next, ACTION_RESUME);
 
 	if (!err)
@@ -175,7 +177,7 @@ int session_resume(struct session *session)
 	if (err)
 		return err;
 	session->phase = next;
-	session->pauses.items[session->pauses.count - 1].end_ns = clock_now_ns();
+	session->pauses.items[session->pauses.count - 1].end_ns = now_ns;
 	session_tell(session, SESSION_RESUMED);
 	return 0;
 }
@@ -215,12 +217,12 @@ int session_stop(struct session *session)
 
 	if (err)
 		return err;
-	session->end_ns = clock_now_ns();
+	sources_stop(session->sources);
+	session->end_ns = clock_now_ns(); /* no sample is later */
 	if (is_empty) {
 		session->start_ns = session->end_ns;
 		session->start_real_ns = clock_ns(CLOCK_REALTIME);
 	}
-	sources_stop(session->sources);
 	if (!session->drain)
 		return 0;
 	(void)session_watch_rings(session, false); /* nothing of interest comes any more */
