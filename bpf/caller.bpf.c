@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* caller.bpf.c - a source for tests: a sample of who asks for it. */
+/* caller.bpf.c - a source for tests: a sample of the thread that asks for it. */
 
-/* For tests, by BPF_PROG_TEST_RUN: a sample of the caller, which is in the kernel for that. */
+/* Run by BPF_PROG_TEST_RUN: samples the thread that calls it, which is in the kernel for that. */
 SEC("?raw_tp/sys_enter")
 int sample_caller(void *ctx)
 {

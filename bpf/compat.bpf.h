@@ -8,8 +8,9 @@
 #define GB_VM_EXEC 0x4
 
 /*
- * The running task, and a field of a task. Since 5.11 (commit 3ca1032ab7ab) a timer program gets a pointer that the verifier
- * knows, whose fields are plain loads; before, only an address, to be read with probes.
+ * The running task, and a field of a task. Since 5.11 (commit 3ca1032ab7ab) a timer program gets a
+ * pointer that the verifier knows, whose fields are plain loads; before, only an address, to be
+ * read with probes.
  */
 static __always_inline bool has_task_btf(void)
 {
@@ -45,8 +46,8 @@ static __always_inline bool is_in_exec(struct task_struct *task)
 }
 
 /*
- * The user registers of a task in the kernel (struct pt_regs), as saved at entry. Before 5.15 (commit dd6e10fbd9fb) there is no
- * helper; then they are at the end of the task's stack.
+ * The user registers of a task in the kernel (struct pt_regs), as saved at entry. Before 5.15
+ * (commit dd6e10fbd9fb) there is no helper; then they are at the end of the task's stack.
  */
 static __always_inline const void *saved_user_regs(struct task_struct *task)
 {

@@ -7,9 +7,10 @@
  *
  *   CPU time = account at the start of this run + (now - start of this run)
  *
- * The account leaves out time that the hypervisor or interrupts took, the clock does not, so the two can drift apart in a
- * long run. Whenever the account is seen to have moved, the sum is held within [account, account + one tick], and
- * the base is set anew if it was not. So we never differ from the kernel by more than a tick.
+ * The account leaves out time that the hypervisor or interrupts took, the clock does not, so the
+ * two can drift apart in a long run. Whenever the account is seen to have moved, the sum is held
+ * within [account, account + one tick], and the base is set anew if it was not. So we never differ
+ * from the kernel by more than a tick.
  */
 #ifndef CPUTIME_BPF_H
 #define CPUTIME_BPF_H
@@ -56,8 +57,9 @@ static __always_inline __u64 run_cpu_time(struct run_state *state, struct task_s
 }
 
 /*
- * A tick in the run of a thread, for which it is a sample: the ticks that should have come before it, in this run. Where a hypervisor
- * takes the CPU away or interrupts stay off, the kernel lets the timer fire once for all the periods that went by. Ticks
+ * Called at a tick, which makes a sample. Returns how many ticks should have come before it, in
+ * this run of the thread on the CPU, and did not. Where a hypervisor takes the CPU away or
+ * interrupts stay off, the kernel lets the timer fire once for all the periods that went by. Ticks
  * keep to a grid of periods; the earliest there was shows where it lies.
  */
 static __always_inline __u64 run_ticks_missed(struct run_state *state, __u64 now)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* maps.bpf.h - all maps and all configuration: key -> value, who writes, who reads, bound, what happens when full. */
+/*
+ * maps.bpf.h - all maps and all configuration. Each map says: key -> value, its writers and
+ * readers, its bound, and what happens when it is full.
+ */
 #ifndef MAPS_BPF_H
 #define MAPS_BPF_H
 
@@ -13,7 +16,7 @@ const volatile __u32 cfg_ring_mask; /* number of sample rings - 1; a power of tw
 const volatile __u64 cfg_wake_bytes;
 const volatile __u64 cfg_control_wake_bytes; /* the same for `control` */
 
-/* A timer was started then, maybe after a pause. Written by user space. */
+/* When the timers were last started, also after a pause: CLOCK_MONOTONIC. Written by user space. */
 volatile __u64 timers_since_ns;
 
 /* Inner map of `samples`; user space makes them, all of one size. */
@@ -23,9 +26,10 @@ struct sample_ring {
 };
 
 /*
- * tid & cfg_ring_mask -> ring of struct gb_sample. Written by all sources (sample.bpf.h), read by the drain. One ring on a small machine,
- * more on a large one with the same total size. Chosen by tid, not by CPU, so that the samples of one thread
- * stay in order. Full: the sample is lost and counted (GB_STAT_RING_FULL).
+ * tid & cfg_ring_mask -> ring of struct gb_sample. Written by all sources (sample.bpf.h), read by
+ * the drain. One ring on a small machine, more on a large one with the same total size. Chosen by
+ * tid, not by CPU, so that the samples of one thread stay in order. Full: the sample is lost and
+ * counted (GB_STAT_RING_FULL).
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
@@ -35,8 +39,9 @@ struct {
 } samples SEC(".maps");
 
 /*
- * Ring of struct gb_task_event; apart from the samples, so that they cannot starve it. Written by task.bpf.c and sched.bpf.c,
- * read by the drain. Full: the event is lost and counted (GB_STAT_CONTROL_FULL).
+ * Ring of struct gb_task_event; apart from the samples, so that they cannot starve it. Written by
+ * task.bpf.c and sched.bpf.c, read by the drain. Full: the event is lost and counted
+ * (GB_STAT_CONTROL_FULL).
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -44,9 +49,10 @@ struct {
 } control SEC(".maps");
 
 /*
- * tgid -> struct gb_target. Written by user space at start, then by task.bpf.c (fork adds, exec arms, exit removes); read on
- * every sample and switch. Full: a forked child is not followed, and that is counted (GB_STAT_TARGETS_FULL).
- * Preallocated (4 MB): before 6.1 timer programs can use no other kind of hash map.
+ * tgid -> struct gb_target. Written by user space at start, then by task.bpf.c (fork adds, exec
+ * arms, exit removes); read on every sample and switch. Full: a forked child is not followed, and
+ * that is counted (GB_STAT_TARGETS_FULL). Preallocated (4 MB): before 6.1 timer programs can use no
+ * other kind of hash map.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

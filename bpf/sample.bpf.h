@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * sample.bpf.h - how a sample is made, for all sources: who runs, its CPU time, its stacks, into a ring.
+ * sample.bpf.h - how all sources make a sample: the thread that runs, its CPU time and its stacks
+ * go into a ring.
  *
- * The record is built in per-CPU scratch memory and copied at its exact length. The reader is woken when a ring has filled
- * to a mark, not for every sample.
+ * The record is built in per-CPU scratch memory and copied at its exact length. The reader is woken
+ * when a ring has filled to a mark, not for every sample.
  */
 #ifndef SAMPLE_BPF_H
 #define SAMPLE_BPF_H
 
-/* What the runs of a sample are, when it comes from here. */
+/* Indexes of runs[] in the samples that are made here. */
 enum sample_run { RUN_KERNEL, RUN_USER };
 
 static __always_inline void set_run(struct gb_sample *sample, enum sample_run run,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * sched.bpf.c - who gets on the CPU when, and the last moment of every thread.
+ * sched.bpf.c - which thread gets on the CPU when, and the last moment of every thread.
  *
  * One map write per switch to a target; the CPU time itself is read from the kernel's account (cputime.bpf.h).
  */
 
 /*
- * What the threads of a process share. A thread that nobody waits for is reaped before its last switch and has lost it; its
- * leader, if there still is one, has it. NULL (which reads as zeros): the whole process is gone.
+ * What the threads of a process share. A thread that nobody waits for is reaped before its last
+ * switch and has lost it; its leader, if there still is one, has it. NULL (which reads as zeros):
+ * the whole process is gone.
  */
 static __always_inline struct signal_struct *shared_state(struct task_struct *task)
 {
@@ -27,7 +28,10 @@ static __always_inline void report_exit(struct task_struct *task)
 	is_last = shared->live.counter == 0 && shared->nr_threads <= 1;
 	if (!cfg_all && is_last)
 		bpf_map_delete_elem(&targets, &tgid);
-	/* What it inherited and user space never heard of; what user space publishes now it takes back itself. */
+	/*
+	 * Mappings that the process inherited while user space never heard of it. What user space
+	 * publishes from now on, it removes itself.
+	 */
 	if (is_last)
 		bpf_map_delete_elem(&process_maps, &tgid);
 	event = reserve_event();

@@ -2,8 +2,8 @@
 /*
  * stack.bpf.h - the stack of a thread: its kernel part, and its user part by the unwinder.
  *
- * Of a process whose mappings user space has not published yet, registers and the top of the stack are sent instead, and
- * user space does the same work there.
+ * Of a process whose mappings user space has not published yet, registers and the top of the stack
+ * are sent instead, and user space does the same work there.
  */
 #ifndef STACK_BPF_H
 #define STACK_BPF_H
@@ -32,8 +32,8 @@ static __always_inline void start_from(struct gb_unwind *u, const __u64 *regs)
 }
 
 /*
- * One frame; 1: the walk is over. A global function is verified once, by itself, and so can be called in a loop of any length on
- * every kernel: bpf_loop() came with 5.17 only.
+ * One frame; 1: the walk is over. A global function is verified once, by itself, and so can be
+ * called in a loop of any length on every kernel: bpf_loop() came with 5.17 only.
  */
 __noinline int unwind_one(__u32 key)
 {
@@ -42,7 +42,7 @@ __noinline int unwind_one(__u32 key)
 	return buffer ? gb_unwind_step(&buffer->unwind) : 1;
 }
 
-/* Whether the tables of the current process, whose task this is, are known. */
+/* Finds the mappings of the current process, which `task` is of. False: they are not known. */
 static __always_inline bool find_process(struct sample_scratch *buffer, struct task_struct *task)
 {
 	__u32 tgid = TASK_FIELD(task, tgid);
@@ -55,7 +55,10 @@ static __always_inline bool find_process(struct sample_scratch *buffer, struct t
 	return true;
 }
 
-/* The user registers of the current thread: from the context if it was interrupted in user mode, else saved at entry. */
+/*
+ * The user registers of the current thread: from the context if it was interrupted in user mode,
+ * else saved at entry.
+ */
 static __always_inline int user_regs(const void *ctx, bool is_user, struct task_struct *task,
 				     __u64 *regs)
 {
@@ -70,7 +73,10 @@ static __always_inline int user_regs(const void *ctx, bool is_user, struct task_
 	return 0;
 }
 
-/* Unwinds from `regs` into buffer->words, from user_at on. Returns the number of words; the end is in buffer->unwind.end. */
+/*
+ * Unwinds from `regs` into buffer->words, from user_at on. Returns the number of words; the end is
+ * in buffer->unwind.end.
+ */
 static __always_inline __u32 unwind(struct sample_scratch *buffer, const __u64 *regs, __u32 key)
 {
 	int i;

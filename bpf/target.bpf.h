@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* target.bpf.h - the one place that decides who is profiled, and how a task is named in records. */
+/*
+ * target.bpf.h - the one place that decides which processes are profiled, and how a task is named
+ * in records.
+ */
 #ifndef TARGET_BPF_H
 #define TARGET_BPF_H
 

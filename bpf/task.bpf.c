@@ -2,11 +2,12 @@
 /*
  * task.bpf.c - threads and processes that come, change and go, and a list of those that are there.
  *
- * The `targets` map is edited here, in the event itself, so that a child is sampled from its first instruction. An exit is
- * reported by sched.bpf.c, at the thread's last switch, when its CPU time is final.
+ * The `targets` map is edited here, in the event itself, so that a child is sampled from its first
+ * instruction. An exit is reported by sched.bpf.c, at the thread's last switch, when its CPU time
+ * is final.
  */
 
-/* All but hdr.size and what only some events have. */
+/* Fills the event in; what only some kinds of events have is 0. */
 static __always_inline void describe_task(struct gb_task_event *event, struct task_struct *task,
 					  __u32 what)
 {
@@ -42,7 +43,10 @@ static __always_inline void submit_event(struct gb_task_event *event, bool is_ur
 		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
-/* A new process: a target if its parent is one. Whatever its pid meant before is over, so a reused pid is not followed. */
+/*
+ * A new process: a target if its parent is one. Whatever its pid meant before is over, so a reused
+ * pid is not followed.
+ */
 static __always_inline void adopt(__u32 parent_tgid, __u32 child_tgid)
 {
 	struct gb_target *parent = bpf_map_lookup_elem(&targets, &parent_tgid);
@@ -128,8 +132,9 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 }
 
 /*
- * Code was mapped. The mapping itself comes through the side-band, with its build id; this only makes user space look now, so that the
- * unwinder knows it within a millisecond or so. Optional: without it user space looks ten times a second.
+ * Code was mapped. The mapping itself comes with perf's mmap events (the side-band), and its build
+ * id with it; this only makes user space look now, so that the unwinder knows it within a
+ * millisecond or so. Optional: without it user space looks ten times a second.
  */
 SEC("?fexit/perf_event_mmap")
 int BPF_PROG(on_mmap, struct vm_area_struct *vma)

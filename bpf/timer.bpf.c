@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* timer.bpf.c - the timer: on every tick of a CPU's perf event, a sample of who runs. Its other side is user/capture/timer_source.c. */
+/*
+ * timer.bpf.c - the timer: on every tick of a CPU's perf event, a sample of the thread that runs.
+ * Its other side is user/capture/timer_source.c.
+ */
 
 SEC("?perf_event")
 int on_timer(struct bpf_perf_event_data *ctx)

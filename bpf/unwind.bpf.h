@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * unwind.bpf.h - the unwinder (geckobpf_unwind.h) in the kernel: its tables are maps, its memory is the current process's.
+ * unwind.bpf.h - the unwinder (geckobpf_unwind.h) in the kernel: its tables are maps, its memory is
+ * the current process's.
  *
  *   tgid ── process_maps ──> mappings [first, first + count) ── search ──> mapping
  *   pc ───> pages ──> row_pools[chunk / 64][chunk % 64] ── search ──> row ──> rules
@@ -51,7 +52,10 @@ struct {
 	__type(value, struct gb_unwind_rule);
 } rules SEC(".maps");
 
-/* Number -> mapping; runs of them belong to a process. Full: that process is walked by frame pointers, which is counted. */
+/*
+ * Number -> mapping; runs of them belong to a process. Full: that process is walked by frame
+ * pointers, which is counted.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, GB_MAX_MAPPINGS);
@@ -61,8 +65,8 @@ struct {
 } mappings SEC(".maps");
 
 /*
- * tgid -> its run of mappings. Written by user space; fork copies the parent's in task.bpf.c. An entry for another exec_id
- * does not count. Full: samples of that process say GB_STACK_NO_PROCESS.
+ * tgid -> its run of mappings. Written by user space; fork copies the parent's in task.bpf.c. An
+ * entry for another exec_id does not count. Full: samples of that process say GB_STACK_NO_PROCESS.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -92,8 +96,8 @@ struct sample_scratch {
 };
 
 /*
- * CPU * GB_SLOTS + enum scratch_slot -> scratch memory of one kind of program on one CPU. Not a per-CPU map, whose values end
- * at 32 KiB. User space sets max_entries for the CPUs there can be.
+ * CPU * GB_SLOTS + enum scratch_slot -> scratch memory of one kind of program on one CPU. Not a
+ * per-CPU map, whose values end at 32 KiB. User space sets max_entries for the CPUs there can be.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -188,8 +192,9 @@ static __always_inline __u32 *find_rows(const struct gb_page *page)
 }
 
 /*
- * The last of the rows [base, end) at `offset` or before; `steps`: more than log2 of their number. A page has 70 rows as a
- * rule; more steps than needed would read far behind them, which costs cache misses.
+ * The last of the rows [base, end) at `offset` or before; `steps`: more than log2 of their number.
+ * A page has 70 rows as a rule; more steps than needed would read far behind them, which costs
+ * cache misses.
  */
 static __always_inline __u64 search_rows(const __u32 *rows, __u64 base, __u64 end, __u64 offset,
 					 const int steps)

@@ -28,7 +28,7 @@ enum gb_record_kind {
 	/* 3 and 4 are made in user space from perf events: user/recording/map_records.h */
 	/* struct gb_sample whose user part is registers and stack memory, in a ring of `samples` */
 	GB_RECORD_RAW = 5,
-	/* struct gb_record alone, in `control`: a target has mapped code, look at the side-band */
+	/* struct gb_record alone, in `control`: code was mapped, so read perf's mmap events */
 	GB_RECORD_WAKE = 6,
 };
 
@@ -86,8 +86,8 @@ struct gb_sample {
 _Static_assert(sizeof(struct gb_sample) == 104, "no padding that is not named");
 
 /*
- * A raw sample's run of user code: the registers (enum gb_reg), then stack memory from user_sp on. Sent, on a budget, for a process whose
- * mappings are not known yet; user space unwinds it.
+ * A raw sample's run of user code: the registers (enum gb_reg), then stack memory from user_sp on.
+ * Sent, on a budget, for a process whose mappings are not known yet; user space unwinds it.
  */
 #define GB_RAW_REGS GB_REG_COUNT
 #define GB_RAW_STACK_WORDS 8192 /* 64 KiB */
@@ -104,7 +104,7 @@ enum gb_task_what {
 struct gb_task_event {
 	struct gb_record hdr;
 	struct gb_task task;
-	struct gb_task parent; /* FORK: who called fork or clone; otherwise zero */
+	struct gb_task parent; /* FORK: the thread that called fork or clone; otherwise zero */
 	__u64 cpu_ns; /* SEEN, EXIT: CPU time used so far */
 	__u32 what; /* enum gb_task_what */
 	__u32 live_threads; /* EXIT: threads of the process that still run */
@@ -135,17 +135,21 @@ struct gb_chunk {
 	__u32 rows[GB_CHUNK_ROWS];
 };
 
-/* One 4 KiB page of code; its rows lie in one chunk, the first has offset 0. Written and read in one piece: rows may move. */
+/*
+ * One 4 KiB page of code; its rows lie in one chunk, the first has offset 0. Written and read in
+ * one piece: rows may move.
+ */
 struct gb_page {
 	__u32 chunk; /* pool * GB_POOL_CHUNKS + value in it */
 	__u16 first, count;
 } __attribute__((aligned(8)));
 
 enum gb_mapping_flag {
-	GB_MAPPING_NO_TABLE = 1, /* only frame pointers: JIT code, Go, no memory for the table */
+	/* only frame pointers: JIT code, no unwind information, no memory for the table */
+	GB_MAPPING_NO_TABLE = 1,
 	GB_MAPPING_TRACKS_REG = 2, /* the file's rules say where GB_REG_TRACKED is */
-	GB_MAPPING_NO_ROOM =
-		4, /* with NO_TABLE: there is unwind information, but no memory for it */
+	/* with NO_TABLE: there is unwind information, but no memory for it */
+	GB_MAPPING_NO_ROOM = 4,
 };
 
 /* Code of a process: one file's, or anonymous. */
@@ -157,8 +161,9 @@ struct gb_mapping {
 };
 
 /*
- * Value of `process_maps`: the mappings of one image are the `count` items from `first` on in `mappings`, sorted. They are never
- * changed while a process points at them: a new set is written, then this value is replaced.
+ * Value of `process_maps`: the mappings of one image are the `count` items from `first` on in
+ * `mappings`, sorted. They are never changed while a process points at them: a new set is written,
+ * then this value is replaced.
  */
 struct gb_process_map {
 	__u32 first, count;
@@ -210,12 +215,15 @@ struct gb_unwind_rule {
 	__s32 cfa_off; /* bytes */
 	__s32 fp_off; /* bytes */
 	__s16 cfa_add; /* bytes */
-	/* GB_REG_TRACKED was saved at CFA + tracked_off; 0: unchanged (or not tracked in this file); or GB_TRACKED_LOST */
+	/*
+	 * GB_REG_TRACKED was saved at CFA + tracked_off. 0: unchanged, or not tracked in this file;
+	 * or GB_TRACKED_LOST.
+	 */
 	__s16 tracked_off;
 };
 
-#define GB_TRACKED_LOST                                                                            \
-	(-32768) /* its value in the caller is somewhere that no rule can say, as in realigned stacks */
+/* Its value in the caller is somewhere that no rule can say, as in realigned stacks. */
+#define GB_TRACKED_LOST (-32768)
 
 /* Index into the `stats` map (per-CPU __u64 each). */
 enum gb_stat {

@@ -2,7 +2,8 @@
 /*
  * geckobpf_frame.h - what a frame of a stack is: a value, and the kind that says what the value means.
  *
- * Both sides include it. Kinds are in records, in profile buffers and in .gbpf files: none is renumbered, none is reused.
+ * Both sides include it. Kinds are in records, in profile buffers and in .gbpf files: none is
+ * renumbered, none is reused.
  */
 #ifndef GECKOBPF_FRAME_H
 #define GECKOBPF_FRAME_H
@@ -13,13 +14,17 @@ enum gb_frame_kind {
 	/* stands for the frames that are missing, as the root; value: enum gb_stack_end */
 	GB_FRAME_TRUNCATED = 2,
 	/*
-	 * A new kind (a label, code that a JIT compiler or an interpreter runs, a system call) goes here, and who makes
-	 * names of frames needs a row for it (user/profile/frames.c). Whatever lies between passes it on.
+	 * A new kind (a label, code that a JIT compiler or an interpreter runs, a system call) goes
+	 * here, and gets a row in the table of user/profile/frames.c, which names frames. Whatever
+	 * lies between passes it on.
 	 */
 	GB_FRAME_KIND_COUNT
 };
 
-/* How the user part of a stack ended. Only COMPLETE is a real end of stack; those from FAILED on say why it was not reached. */
+/*
+ * How the user part of a stack ended. Only COMPLETE is a real end of stack; those from FAILED on
+ * say why it was not reached.
+ */
 enum gb_stack_end {
 	GB_STACK_NONE = 0, /* no user stack: a kernel thread */
 	GB_STACK_COMPLETE = 1, /* the outermost frame was reached */
@@ -38,10 +43,10 @@ enum gb_stack_end {
 };
 
 /*
- * A user frame is one word: the code address in the low 48 bits and, above them, the size of its frame on the stack in words of
- * 8 bytes, so that stack addresses cost nothing: the CFA of a frame, which is the RSP of its caller, is
- * its own RSP plus that size. GB_FRAME_FAR: the size does not fit, or the stack changes (signal stack); the next word is the
- * CFA itself.
+ * A user frame is one word: the code address in the low 48 bits and, above them, the size of its
+ * frame on the stack in words of 8 bytes, so that stack addresses cost nothing: the CFA of a frame,
+ * which is the RSP of its caller, is its own RSP plus that size. GB_FRAME_FAR: the size does not
+ * fit, or the stack changes (signal stack); the next word is the CFA itself.
  */
 #define GB_FRAME_PC_BITS 48
 #define GB_FRAME_FAR 0xffffULL

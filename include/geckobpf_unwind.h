@@ -2,27 +2,28 @@
 /*
  * geckobpf_unwind.h - the unwinder: from the registers of a thread to its stack, by tables.
  *
- * One step finds the rule for the frame's code address and applies it; that is all the logic there is. The includer says where
- * tables and memory are, so that the same code runs in the kernel (bpf/unwind.bpf.h), on stack copies in user space, and in
- * tests:
+ * One step finds the rule for the frame's code address and applies it; that is all the logic there
+ * is. The includer says where tables and memory are, so that the same code runs in the kernel
+ * (bpf/unwind.bpf.h), on stack copies in user space, and in tests:
  *
  *   gb_find_mapping(u, pc, &mapping)  -> 0: found; 1: there is none; 2: the process is not known
  *   gb_find_rule(u, &mapping, vaddr, &rule)  -> 0, or non-zero: the file has none for this address
  *   gb_read_user(u, address, to, bytes)  -> 0, or non-zero: not readable
  *   gb_cache_slot(u, pc)  -> where the rule found for `pc` is kept from sample to sample
  *
- * Written for the verifier: state lives in a struct that the includer keeps in a map, indexes are masked, there are no loops.
+ * Written for the verifier: state lives in a struct that the includer keeps in a map, indexes are
+ * masked, there are no loops.
  */
 #ifndef GECKOBPF_UNWIND_H
 #define GECKOBPF_UNWIND_H
 
 #include "geckobpf_abi.h"
 
-#define GB_WINDOW_WORDS                                                                            \
-	32 /* of the stack are read at a time: a read of some hundred bytes costs hardly more than one of 8 */
+/* Read from the stack at a time: a read of some hundred bytes costs hardly more than one of 8. */
+#define GB_WINDOW_WORDS 32
 #define GB_WINDOW_BYTES (GB_WINDOW_WORDS * 8)
-#define GB_MAX_FP_FRAME_BYTES                                                                      \
-	(1 << 20) /* a frame pointer that points further than this is garbage */
+/* A frame pointer that points further than this is garbage. */
+#define GB_MAX_FP_FRAME_BYTES (1 << 20)
 
 struct gb_unwind {
 	__u64 regs[GB_REG_COUNT]; /* of the frame at hand */
@@ -230,7 +231,10 @@ static GB_INLINE void gb_caller_tracked(struct gb_unwind *u, const struct gb_unw
 	u->known = is_known << GB_REG_TRACKED;
 }
 
-/* The caller's frame lies above, but for that on another stack. Without a return address on the stack, as in vfork, one may be empty. */
+/*
+ * Whether the caller's frame can be at `cfa`. It lies above, unless the rule says that it is on
+ * another stack. Where the return address is not on the stack, as in vfork, a frame may be empty.
+ */
 static GB_INLINE int gb_is_possible(const struct gb_unwind_rule *rule, __u64 sp, __u64 cfa)
 {
 	if (cfa > sp)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * x86_64.h - what is this machine's: its registers by every numbering that we meet, its stack frames, its signal frames.
+ * x86_64.h - what only this machine has: its registers by every numbering that we meet, its stack
+ * frames, its signal frames.
  *
- * From arch.h only.
+ * Included by arch.h only.
  */
 #ifndef GECKOBPF_ARCH_X86_64_H
 #define GECKOBPF_ARCH_X86_64_H
@@ -33,7 +34,7 @@ enum gb_reg {
 	GB_REG_RSP = 15,
 	GB_REG_RIP = 16, /* not in rules, which have 4 bits */
 	GB_REG_COUNT = 17,
-	/* What the unwinder calls them by their part. */
+	/* The names that the unwinder uses: what the registers are for. */
 	GB_REG_SP = GB_REG_RSP,
 	GB_REG_FP = GB_REG_RBP,
 	GB_REG_PC = GB_REG_RIP,
@@ -52,8 +53,8 @@ enum gb_reg {
 #define GB_SIGNAL_REGISTERS_AT 40 /* offset of struct sigcontext in struct ucontext */
 
 /*
- * Rules that only this machine has: where the CFA is in a slot of a PLT, which pushes 8 bytes on its way, from its 11th or its 10th
- * byte on.
+ * Rules that only this machine has: where the CFA is within a slot of a PLT. The code of a slot
+ * pushes 8 bytes; they are on the stack from its 11th or from its 10th byte on.
  */
 #define GB_CFA_PLT11 GB_CFA_ARCH_1
 #define GB_CFA_PLT10 GB_CFA_ARCH_2
@@ -77,7 +78,10 @@ enum gb_pt_word {
 };
 /* clang-format on */
 
-/* Before there is a helper for it: the user registers are at the end of a thread's kernel stack, which has so many bytes. */
+/*
+ * Size of a thread's kernel stack. The user registers are at its end, for kernels without a helper
+ * that finds them.
+ */
 #define GB_KERNEL_STACK_BYTES 16384
 
 /* By the privilege level. */

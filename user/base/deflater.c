@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* deflater.c - see deflater.h. The lock protects the two queues; a job that is in neither belongs to whoever took it. */
+/*
+ * deflater.c - see deflater.h. The lock protects the two queues; a job that is in neither belongs
+ * to the thread that took it.
+ */
 #include "base/deflater.h"
 
 #include <errno.h>
@@ -30,7 +33,7 @@ struct deflater {
 	pthread_mutex_t lock;
 	pthread_cond_t given, finished;
 	pthread_t thread;
-	bool is_started; /* it was tried */
+	bool is_started; /* the thread was started, or could not be */
 	bool has_thread, is_closing;
 	unsigned int busy; /* jobs that the thread has taken */
 	struct queue waiting, done;
@@ -176,7 +179,7 @@ void deflater_close(struct deflater *deflater)
 
 /* ---- giving and taking -------------------------------------------------------------------- */
 
-/* False: it has enough to do. */
+/* Hands the job to the thread. False: it has enough to do. */
 static bool give_thread(struct deflater *deflater, struct deflater_job *job)
 {
 	bool takes;

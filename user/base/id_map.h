@@ -2,7 +2,8 @@
 /*
  * id_map.h - numbers of one kind by numbers of another.
  *
- * Numbers that follow each other lie side by side, since those who are asked for together were made together.
+ * Numbers that follow each other lie side by side, since those that are asked for together were
+ * made together.
  */
 #ifndef GECKOBPF_BASE_ID_MAP_H
 #define GECKOBPF_BASE_ID_MAP_H
@@ -26,9 +27,9 @@ struct id_map {
 
 void id_map_clear(struct id_map *map);
 
-/* `key`: not ID_NONE, and not in it. 0, or -ENOMEM with nothing changed. */
+/* Adds `key`, which is not ID_NONE and not in the map. 0, or -ENOMEM with nothing changed. */
 int id_map_put(struct id_map *map, uint32_t key, uint32_t id);
-/* ID_NONE: it is not there. */
+/* The id of `key`; ID_NONE: it is not there. */
 uint32_t id_map_get(const struct id_map *map, uint32_t key);
 
 #endif

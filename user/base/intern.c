@@ -2,8 +2,9 @@
 /*
  * intern.c - see intern.h.
  *
- * `slots` is an open-addressing table of id + 1 (0: free), at most half full; `strings[id]` points into the blocks.
- * Each entry keeps its hash, so growing does not read the strings again and most probes compare no bytes.
+ * `slots` is an open-addressing table of id + 1 (0: free), at most half full; `strings[id]` points
+ * into the blocks. The hash of each string is kept, so growing does not read the strings again and
+ * most probes compare no bytes.
  */
 #include "base/intern.h"
 #include "base/array.h"

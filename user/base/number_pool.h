@@ -2,8 +2,8 @@
 /*
  * number_pool.h - small numbers for things that come and go: 0, 1, 2, ..., and those given back first.
  *
- * No two things that are there at once have the same number, and no number is larger than the most things that were there at
- * once; so it can be an index.
+ * No two things that are there at once have the same number, and no number is larger than the most
+ * things that were there at once; so it can be an index.
  */
 #ifndef GECKOBPF_BASE_NUMBER_POOL_H
 #define GECKOBPF_BASE_NUMBER_POOL_H

@@ -31,7 +31,10 @@
 /* zlib counts in unsigned int: hand it parts. */
 #define PART_BYTES (1U << 20)
 #define CANCEL_POLL_MS 50
-/* Rows of numbers gain little from the higher levels: of zstd's, 1 is the fastest and, on such rows, smaller than 2 and 3. */
+/*
+ * Rows of numbers gain little from the higher levels: of zstd's, 1 is the fastest and, on such
+ * rows, smaller than 2 and 3.
+ */
 #define ZSTD_LEVEL 1
 /* Header and trailer of the gzip member are ours, since pieces come whose checksum zlib has not seen. */
 #define RAW_WINDOW (-15)
@@ -44,7 +47,7 @@ struct output {
 	int fd;
 	int error;
 	bool is_stdout;
-	bool may_wait; /* a write to it may, for ever */
+	bool may_wait; /* a write to it may wait for ever */
 	bool is_published;
 	uint64_t safe_bytes; /* bytes of the file at the last flush */
 	char *path, *temporary; /* NULL: stdout, or not there any more */
@@ -369,7 +372,10 @@ bool output_splices(const struct output *output)
 	return output->format == FORMAT_GZIP;
 }
 
-/* The blocks before end at a byte; those behind refer to nothing before them, for zlib does not know what went in between. */
+/*
+ * The blocks before end at a byte; those behind refer to nothing before them, for zlib does not
+ * know what went in between.
+ */
 static int splice_piece(struct output *output, const struct piece *piece)
 {
 	int err = 0;

@@ -2,9 +2,9 @@
 /*
  * output.h - the finished file: plain, one gzip member, or one zstd frame; a file or stdout.
  *
- * A file is written to a temporary beside it and renamed by output_commit(), so it is there whole or not at all; unless it was
- * published before.
- * The first error sticks: later writes do nothing and every call returns it.
+ * A file is written to a temporary beside it and renamed by output_commit(), so it is there whole
+ * or not at all; unless it was published before. The first error sticks: later writes do nothing
+ * and every call returns it.
  */
 #ifndef GECKOBPF_BASE_OUTPUT_H
 #define GECKOBPF_BASE_OUTPUT_H
@@ -20,13 +20,17 @@ struct output_options {
 	/* Asked before every write to the file; true: stop, with -EINTR. NULL: never. */
 	bool (*is_cancelled)(void *context);
 	void *context;
-	/* Who shall own the file; -1: leave it. (Under sudo: who called sudo.) */
+	/* The user and group that shall own the file (under sudo: the caller's); -1: as is. */
 	int owner_uid, owner_gid;
 };
 
-/* `path` ends in .json, .json.gz, .json.zst or .gbpf (mode 0600), or is "-" for stdout. 0, -EINVAL: another suffix; -errno. */
+/*
+ * `path` ends in .json, .json.gz, .json.zst or .gbpf (mode 0600), or is "-" for stdout. 0, -EINVAL:
+ * another suffix; -errno.
+ */
 int output_open(struct output **out, const char *path, const struct output_options *options);
 
+/* Adds `size` bytes. 0 or the error that stuck. */
 int output_write(struct output *output, const void *data, size_t size);
 
 /* Whether packed pieces may be part of it: it is a .json.gz. */
@@ -38,8 +42,9 @@ int output_splice(struct output *output, const struct piece *piece);
 int output_commit(struct output *output);
 
 /*
- * For a file that is of use before it is finished: what was written so far is in it, and it has its owner and its name. Later writes
- * are in it with the next output_flush(). When one fails, the file is as the last flush left it, and no close removes it.
+ * For a file that is of use before it is finished: what was written so far is in it, and it has its
+ * owner and its name. Later writes are in it with the next output_flush(). When one fails, the file
+ * is as the last flush left it, and no close removes it.
  */
 int output_publish(struct output *output);
 int output_flush(struct output *output);

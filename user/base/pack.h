@@ -5,8 +5,8 @@
  *   number   ULEB128
  *   string   length + 1, or 0 for "none" | bytes
  *
- * Both ends remember their first error, so that a row of calls needs one check. What is read is not trusted: numbers have
- * a limit, lengths are checked against what is left.
+ * Both ends remember their first error, so that a row of calls needs one check. What is read is not
+ * trusted: numbers have a limit, lengths are checked against what is left.
  */
 #ifndef GECKOBPF_BASE_PACK_H
 #define GECKOBPF_BASE_PACK_H

@@ -2,8 +2,9 @@
 /*
  * progress.c - see progress.h.
  *
- * A clock costs more than most of the work that is counted, so it is not looked at in every call: the number of calls from one
- * look to the next doubles while they take less than a millisecond, and starts over when they take long or other work begins.
+ * A clock costs more than most of the work that is counted, so it is not looked at in every call:
+ * the number of calls from one look to the next doubles while they take less than a millisecond,
+ * and starts over when they take long or other work begins.
  */
 #include "base/progress.h"
 

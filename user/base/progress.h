@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * progress.h - how far a long piece of work is: nested parts, shown by whoever wants to.
+ * progress.h - how far a long piece of work is: nested parts, shown as the caller wants it.
  *
  *   whole     0 |-------------------------------------------| PROGRESS_WHOLE
  *   part        |-- 2 of 8 units --|------ 6 of 8 units ------|
  *   its part                       |--- 1 of 2 ---|
  *
- * Each piece has a range of its parent's range, in integers, so neighbours meet exactly and the end of the last one is the
- * end of the whole. What is announced need not be true: a piece never leaves its range, what is shown never goes back, and
- * its end is its end. All live on the caller's stack, nothing is allocated. NULL is a progress that nobody looks at.
+ * Each piece has a range of its parent's range, in integers, so neighbours meet exactly and the end
+ * of the last one is the end of the whole. What is announced need not be true: a piece never leaves
+ * its range, what is shown never goes back, and its end is its end. All live on the caller's stack,
+ * nothing is allocated. NULL is a progress that nobody looks at.
  */
 #ifndef GECKOBPF_BASE_PROGRESS_H
 #define GECKOBPF_BASE_PROGRESS_H
@@ -22,8 +23,8 @@
 /* What there is to show. */
 struct progress_state {
 	const char *task; /* what is being done */
-	uint64_t
-		position; /* the farthest so far, of PROGRESS_WHOLE; that itself: the work is done, and only then */
+	/* the farthest so far, of PROGRESS_WHOLE; that itself: the work is done, and only then */
+	uint64_t position;
 	bool is_left_known;
 	uint64_t left_tenths; /* seconds until the end, times ten */
 };
@@ -54,8 +55,9 @@ struct progress {
 };
 
 /*
- * Begins the whole, of `total` units, and shows it. `task` is a literal of ASCII letters and blanks. A view may be used for
- * another attempt at the same work: it goes on from where the first one came.
+ * Begins the whole, of `total` units, and shows it. `task` is a literal of ASCII letters and
+ * blanks. A view may be used for another attempt at the same work: it goes on from where the first
+ * one came.
  */
 void progress_begin(struct progress *whole, struct progress_view *view, const char *task,
 		    uint64_t total);
@@ -65,8 +67,8 @@ void progress_split(struct progress *part, struct progress *parent, uint64_t uni
 		    const char *task, uint64_t total);
 
 /*
- * The piece is finished, whatever was said of it. The end of the whole is shown. A whole that
- * fails has no end; who says so replaces what was shown.
+ * The piece is finished, whatever was said of it. The end of the whole is shown. A whole that fails
+ * has no end; the message that says so replaces what was shown.
  */
 void progress_end(struct progress *piece);
 

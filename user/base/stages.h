@@ -5,8 +5,8 @@
  *   enter "a"      enter "b"     enter "a"    end
  *      |------ a ------|----- b -----|--- a ---|        a: twice, b: once; their times add up to the whole
  *
- * Times are CLOCK_MONOTONIC. Memory is that of the process as a stage was last left, as of at most a millisecond before.
- * NULL is fine everywhere: nothing is noted.
+ * Times are CLOCK_MONOTONIC. Memory is that of the process as a stage was last left, as of at most
+ * a millisecond before. NULL is fine everywhere: nothing is noted.
  */
 #ifndef GECKOBPF_BASE_STAGES_H
 #define GECKOBPF_BASE_STAGES_H
@@ -28,12 +28,15 @@ struct stages {
 	size_t count;
 	struct stage *current; /* NULL: none */
 	uint64_t since_ns; /* the current one's beginning */
-	uint64_t memory_ns, rss_bytes,
-		peak_bytes; /* when the memory was last read, and what it was */
+	/* when the memory was last read, and what it was */
+	uint64_t memory_ns, rss_bytes, peak_bytes;
 	uint64_t (*now_ns)(void); /* for tests; NULL: the clock */
 };
 
-/* Leaves the stage that is on, if any, and enters `name`. Returns the one that was left, or NULL. A stage too many is none. */
+/*
+ * Leaves the stage that is on, if any, and enters `name`. Returns the one that was left, or NULL. A
+ * stage too many is none.
+ */
 const char *stages_enter(struct stages *stages, const char *name);
 
 /* Leaves the stage that is on. */

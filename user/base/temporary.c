@@ -14,7 +14,7 @@
 
 static const char *volatile current; /* exists; NULL: none does */
 
-/* `number` from 2 on: another one, for somebody else's has the first. */
+/* The name until then; `number` from 2 on: another one, for the first is taken. The caller's. */
 static char *name_of(const char *path, int number)
 {
 	const char *slash = strrchr(path, '/');

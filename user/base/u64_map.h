@@ -35,8 +35,9 @@ void u64_map_reset(struct u64_map *map);
 uint32_t u64_map_get(const struct u64_map *map, uint64_t key);
 
 /*
- * A map is filled by one of these two. The first puts the number of `key` into *number, and adds the key if it is new. The second gives
- * a key that is not there a value, which is not U64_MAP_NONE. 0, or -ENOMEM with nothing changed.
+ * A map is filled by one of these two. The first puts the number of `key` into *number, and adds
+ * the key if it is new. The second gives a key that is not there a value, which is not
+ * U64_MAP_NONE. 0, or -ENOMEM with nothing changed.
  */
 int u64_map_number(struct u64_map *map, uint64_t key, uint32_t *number);
 int u64_map_put(struct u64_map *map, uint64_t key, uint32_t value);

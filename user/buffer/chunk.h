@@ -64,7 +64,7 @@ TAILQ_HEAD(chunk_list, chunk);
 
 struct chunk {
 	struct chunk_header header;
-	struct chunk_owner *owner; /* has it among its released chunks; NULL: nobody */
+	struct chunk_owner *owner; /* has it among its released chunks; NULL: none does */
 	TAILQ_ENTRY(chunk) owned; /* the owner's released chunks */
 	TAILQ_ENTRY(chunk) released; /* those of all owners */
 	TAILQ_ENTRY(chunk) waiting; /* those that wait for the compressor */

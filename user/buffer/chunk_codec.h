@@ -33,8 +33,9 @@ int chunk_codec_open(struct chunk_codec **out, uint32_t max_bytes, enum chunk_co
 void chunk_codec_close(struct chunk_codec *codec);
 
 /*
- * Makes the compressed twin, the caller's, of a chunk that is done and not compressed: unlinked. 0; -ENOSPC: stored_bytes would not fall by at least an eighth, or the chunk
- * is larger than the codec is for; -ENOMEM.
+ * Makes the compressed twin of a chunk that is done and not compressed; it is unlinked, and the
+ * caller's. 0; -ENOSPC: stored_bytes would not fall by at least an eighth, or the chunk is larger
+ * than the codec is for; -ENOMEM.
  */
 int chunk_compress(struct chunk_codec *codec, const struct chunk *done, struct chunk **out);
 

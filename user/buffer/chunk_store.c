@@ -22,8 +22,8 @@
 #define WORTH_BYTES 1024 /* smaller chunks are not compressed */
 
 struct chunk_store {
-	struct chunk_store_config
-		config; /* with sizes filled in, but for a chunk_first_bytes of 0 */
+	/* with sizes filled in, but for a chunk_first_bytes of 0 */
+	struct chunk_store_config config;
 	/* The owners' thread only. */
 	TAILQ_HEAD(, chunk_owner) requests;
 	uint64_t complete_since_ns;
@@ -475,7 +475,10 @@ void chunk_store_resume(struct chunk_store *store)
 	unlock(store);
 }
 
-/* Nothing being borrowed is not enough: who asks for work has the lock for a moment, and would have it for ever in the child. */
+/*
+ * Nothing being borrowed is not enough: a thread that asks for work has the lock for a moment, and
+ * would have it for ever in the child.
+ */
 pid_t chunk_store_fork(struct chunk_store *store)
 {
 	pid_t child;

@@ -42,7 +42,10 @@ struct chunk_store;
 
 #define CHUNK_MAX_BYTES (256U * 1024)
 
-/* Who fills chunks. The store writes it, its user reads it; zero-initialised before it joins. */
+/*
+ * One buffer, which fills chunks. The store writes it, the buffer reads it; zero-initialised before
+ * it joins.
+ */
 struct chunk_owner {
 	struct chunk_list released; /* oldest first; changes while the compressor works */
 	uint64_t range_start; /* the position after the last chunk that went; 0: none has */
@@ -80,22 +83,24 @@ int chunk_store_open(struct chunk_store **out, const struct chunk_store_config *
 /* All owners have left, and nothing is borrowed. NULL is fine. */
 void chunk_store_close(struct chunk_store *store);
 
-/* NULL: nothing gets compressed. */
+/* What reads the compressor's twins; NULL: nothing gets compressed. */
 const struct chunk_expander *chunk_store_expander(const struct chunk_store *store);
 
+/* Takes the owner in, which has no chunk yet. */
 void chunk_store_join(struct chunk_store *store, struct chunk_owner *owner);
-/* Its blocks go, and its chunks, `current` among them, which is the one in use or NULL. */
+/* The owner's blocks go, and its chunks, `current` among them: the one in use, or NULL. */
 void chunk_store_leave(struct chunk_store *store, struct chunk_owner *owner, struct chunk *current);
 
 /*
  * Lends an empty chunk of at least `min_bytes` > 0: the one that was fetched for the owner's
  * request, if it is large enough, else one kept or made. The owner's first chunk is small, each
- * that is made next is double that, up to a maximum: who hardly runs costs little. 0 or -ENOMEM.
+ * that is made next is double that, up to a maximum: a process that hardly runs costs little. 0 or
+ * -ENOMEM.
  */
 int chunk_store_get(struct chunk_store *store, struct chunk_owner *owner, uint32_t min_bytes,
 		    struct chunk **out);
 
-/* The owner will need a chunk soon: chunk_store_fulfil() fetches it, if nobody needs it before. */
+/* The owner will need a chunk soon: chunk_store_fulfil() fetches it, if no put needs it before. */
 void chunk_store_request(struct chunk_store *store, struct chunk_owner *owner);
 /* Takes the request back, and the chunk if it was fetched. */
 void chunk_store_forgo(struct chunk_store *store, struct chunk_owner *owner);
@@ -110,7 +115,7 @@ struct chunk *chunk_store_shrink(struct chunk_store *store, struct chunk *chunk)
 /* A lent chunk in use is done, at this moment; it stays readable until its room is needed. */
 void chunk_store_release(struct chunk_store *store, struct chunk_owner *owner, struct chunk *chunk);
 
-/* What else counts against the limit: tables, caches. */
+/* How much else counts against the limit: tables, caches. */
 void chunk_store_set_extra(struct chunk_store *store, uint64_t bytes);
 
 struct chunk_store_stats chunk_store_get_stats(struct chunk_store *store);
@@ -125,7 +130,7 @@ uint64_t chunk_store_complete_since_ns(const struct chunk_store *store);
 
 /*
  * The compressor's: the newest released chunk that it has not had, to be read until it is returned.
- * NULL: chunk_store_stop() was called or, for who does not wait, there is none now.
+ * NULL: chunk_store_stop() was called or, unless `waits`, there is none now.
  */
 struct chunk *chunk_store_borrow(struct chunk_store *store, bool waits);
 /*
@@ -134,7 +139,7 @@ struct chunk *chunk_store_borrow(struct chunk_store *store, bool waits);
  */
 void chunk_store_return(struct chunk_store *store, struct chunk *chunk, struct chunk *twin);
 
-/* From now on nothing is lent to the compressor; who waits gets NULL. */
+/* From now on nothing is lent to the compressor; a thread that waits for a chunk gets NULL. */
 void chunk_store_stop(struct chunk_store *store);
 
 /*

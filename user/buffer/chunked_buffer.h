@@ -14,9 +14,9 @@
  * hole: the next begins where it would have ended. A block has its bytes in one chunk or in two
  * neighbours, anywhere split; chunks differ in size. The first chunk is fetched when the first
  * block needs it, so a new buffer costs nothing; each next one is requested when the current one is
- * half full, and whoever has the time fetches it (chunk_store_fulfil()), or else the put that needs
- * it. A put of less than 128 bytes that neither crosses the half nor fills the chunk takes no lock
- * and asks nobody.
+ * half full; chunk_store_fulfil() fetches it when there is time, or else the put that needs it. A
+ * put of less than 128 bytes that neither crosses the half nor fills the chunk takes no lock and
+ * does not call the store.
  *
  * One thread at a time; no put while a walk is on.
  */

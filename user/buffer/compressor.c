@@ -35,7 +35,10 @@ static bool set_policy(pid_t tid, int policy)
 	return !sched_setscheduler(tid, policy, &(struct sched_param){.sched_priority = 0});
 }
 
-/* Who hurries sets the flag, then the policy; so either it sees that we are idle, or we see the flag. */
+/*
+ * compressor_hurry() sets the flag, then the policy. We set the policy, then look at the flag: so
+ * whichever comes last, a hurried thread is not idle.
+ */
 static void idle(struct compressor *compressor)
 {
 	if (!compressor->may_idle)
@@ -87,7 +90,10 @@ static void *try_idle(void *context)
 	return NULL;
 }
 
-/* Everybody may become idle; to come back is a privilege. Who finds out may be stuck, so it is a thread that ends then. */
+/*
+ * Every thread may become idle; to come back is a privilege. The thread that finds out may be stuck
+ * in it, so it is one that ends then.
+ */
 static int find_out(struct compressor *compressor)
 {
 	pthread_t thread;
@@ -96,7 +102,7 @@ static int find_out(struct compressor *compressor)
 	return err ? err : -pthread_join(thread, NULL);
 }
 
-/* A thread begins with the signal mask of who starts it. */
+/* A thread begins with the signal mask of the thread that starts it. */
 static int start(struct compressor *compressor)
 {
 	sigset_t all, before;

@@ -48,10 +48,13 @@ int compressor_open(struct compressor **out, const struct compressor_source *sou
 /* Waits until `take` has returned NULL, which the caller has seen to. NULL is fine. */
 void compressor_close(struct compressor *compressor);
 
-/* Somebody waits for what it has in hand: it runs as any other thread until that is over. From any thread. */
+/*
+ * True: a thread waits for the chunk at hand, so the compressor runs as any other thread from now
+ * on; false: that is over. From any thread.
+ */
 void compressor_hurry(struct compressor *compressor, bool hurry);
 
-/* From any thread. */
+/* What it has done so far. From any thread. */
 struct compressor_counts compressor_get_counts(const struct compressor *compressor);
 
 #endif

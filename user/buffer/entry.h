@@ -124,8 +124,8 @@ enum frame_token {
 	(1 + 2 + LEB128_MAX_BYTES_U64 + 1 + LEB128_MAX_BYTES_U32 + 3 * LEB128_MAX_BYTES_U64)
 
 /*
- * Of an entry, at most. A new frame is told by a token, a kind or stack_words, and a value, and before it there may be a
- * run.
+ * Of an entry, at most. A new frame is told by a token, a kind or stack_words, and a value, and
+ * before it there may be a run.
  */
 #define ENTRY_FRAME_BYTES (1 + 3 + LEB128_MAX_BYTES_U64 + 2)
 #define ENTRY_MAX_BYTES                                                                            \

@@ -54,7 +54,7 @@ struct entry_cache {
 	void *memory; /* that the sets lie in, aligned */
 	uint32_t set_count;
 	uint32_t epoch, generation; /* of the epoch that began last */
-	uint8_t *scratch; /* for the entry at hand, whoever encodes it: ENTRY_MAX_BYTES */
+	uint8_t *scratch; /* ENTRY_MAX_BYTES, for the entry at hand of any encoder */
 };
 
 /* What a set has in one way. */

@@ -334,7 +334,10 @@ static int get_new_frames(struct reader *reader, struct entry_decoder *decoder, 
 
 /* ---- entries ------------------------------------------------------------------- */
 
-/* The fields of a sample with more, and its kind: what they say of the thread, which is not known yet, waits in the epoch. */
+/*
+ * The fields of a sample with more, and its kind: what they say of the thread, which is not known
+ * yet, waits in the epoch.
+ */
 static int get_more(struct reader *reader, struct epoch *epoch, struct told *told)
 {
 	uint64_t event = 0, weight = 1, stack_base = 0, far_sp = 0;
@@ -416,8 +419,9 @@ static int decode_restart(struct reader *reader, struct entry_decoder *decoder)
 }
 
 /*
- * Entries that are no mere samples, by their number: who reads what follows the restart. It leaves the kind of the sample that
- * follows it in told->kind; or 0: that was all. A new kind is a row, and its reader a file.
+ * The readers of entries that are no mere samples, by their number. One reads what follows the
+ * restart, and leaves the kind of the sample that comes after that in told->kind; or 0: that was
+ * all. A new kind is a row, and its reader a file.
  */
 static int (*const others[ENTRY_NUMBERS])(struct reader *reader, struct epoch *epoch,
 					  struct told *told) = {

@@ -401,7 +401,7 @@ static int make_room(struct entry_encoder *encoder, const struct sample_entry *s
 			     sizeof(*encoder->path));
 }
 
-/* Whether it does. */
+/* Begins an epoch if one has to begin; returns whether it did. */
 static bool restart_if_needed(struct entry_encoder *encoder, bool is_wanted)
 {
 	if (!is_wanted && encoder->cache_epoch &&

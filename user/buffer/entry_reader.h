@@ -10,7 +10,7 @@
 
 struct profile_visitor;
 
-/* What is left of one payload, and who is told. */
+/* What is left of one payload, and the visitor that is told what it says. */
 struct reader {
 	const uint8_t *in, *end;
 	const struct profile_visitor *visitor;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * epoch.h - what writer and reader both remember from one entry to the next, until the grammar
- * (entry.h) restarts.
+ * epoch.h - what encoder and decoder both remember from one entry to the next, until an entry
+ * restarts the grammar (entry.h).
  *
  * The threads are in a hash table with open addressing, at most half full. A slot holds the number
  * of the epoch in which it was filled, so that the table is emptied by counting the epoch up. It

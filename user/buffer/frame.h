@@ -2,9 +2,9 @@
 /*
  * frame.h - a frame of a stack, in user space.
  *
- * Where a frame of user code is on the stack follows from the sizes of those above it: a sample says where the outermost one ends
- * (stack_base), and each begins where its callee's ends. Below a frame that is FAR the stack is elsewhere; a sample says
- * where for the outermost of them (far_sp).
+ * Where a frame of user code is on the stack follows from the sizes of those above it: a sample
+ * says where the outermost one ends (stack_base), and each begins where its callee's ends. Below a
+ * frame that is FAR the stack is elsewhere; a sample says where for the outermost of them (far_sp).
  *
  *   higher addresses
  *     stack_base  ──> +----------------+
@@ -44,8 +44,8 @@ static inline bool frame_equals(const struct frame *one, const struct frame *oth
 }
 
 /*
- * The RSP in a frame whose CFA is `cfa`, which is the CFA of its callee; 0, here and there: not known. *far_sp is that of the
- * sample, and is used up by the first FAR frame.
+ * The RSP in a frame whose CFA is `cfa`, which is the CFA of its callee; 0, here and there: not
+ * known. *far_sp is that of the sample, and is used up by the first FAR frame.
  */
 static inline uint64_t frame_sp(const struct frame *frame, uint64_t cfa, uint64_t *far_sp)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * profile_buffer.h - the recording of one process: samples go in, and come out again in the order
- * they went in.
+ * profile_buffer.h - the samples of one process: they go in, and come out again in the order they
+ * went in.
  *
  * Stands on a chunked buffer (chunked_buffer.h), whose chunks count against the limit of a profile
  * memory, so one limit holds for all processes and the oldest data of any of them goes first. What
@@ -82,8 +82,8 @@ struct profile_visitor {
 struct profile_buffer_state {
 	uint64_t range_start, range_end; /* byte positions of the readable range */
 	uint64_t pushed; /* entries put */
-	uint64_t cleared; /* of these, entries overwritten since */
-	uint64_t failed_bytes; /* of entries refused: no chunk, or larger than one */
+	uint64_t cleared; /* of these, entries that went since to make room */
+	uint64_t failed_bytes; /* of entries refused: too large, or no memory for a chunk */
 	uint64_t failed; /* entries refused, those without memory to encode them included */
 	uint64_t damaged; /* entries that the last walk could not read */
 };
@@ -124,8 +124,8 @@ int profile_buffer_each(struct profile_buffer *buffer, uint64_t from,
 			void *context);
 
 /*
- * Puts an entry that came from profile_buffer_each(), all of a buffer's in order, and samples only behind them. What its bytes say shows when
- * they are read. 0, -E2BIG, -ENOMEM.
+ * Puts an entry that came from profile_buffer_each(): all of a buffer's, in order, before any
+ * sample. What its bytes say shows when they are read. 0, -E2BIG, -ENOMEM.
  */
 int profile_buffer_put_entry(struct profile_buffer *buffer, const uint8_t *bytes, size_t size);
 

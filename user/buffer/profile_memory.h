@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * profile_memory.h - the memory that all profile buffers of a recording share: one limit, one table of nodes, one thread
- * that compresses what is finished.
+ * profile_memory.h - the memory that all profile buffers of a recording share: one limit, one entry
+ * cache, one thread that compresses what is finished.
  *
  *   profile buffers ──> chunk store <── compressor
  *          └──────────> entry cache
  *
- * One thread uses it, with the buffers. Readers see the same whether a chunk is compressed or not, but the compressor must
- * not exchange chunks under them: pause it.
+ * One thread uses it, with the buffers. Readers see the same whether a chunk is compressed or not,
+ * but the compressor must not exchange chunks under them: pause it.
  */
 #ifndef GECKOBPF_BUFFER_PROFILE_MEMORY_H
 #define GECKOBPF_BUFFER_PROFILE_MEMORY_H
@@ -49,7 +49,7 @@ void profile_memory_close(struct profile_memory *memory);
  */
 void profile_memory_fulfil(struct profile_memory *memory);
 
-/* What else counts against the limit: tables, caches. */
+/* How much else counts against the limit: tables, caches. */
 void profile_memory_set_extra(struct profile_memory *memory, uint64_t bytes);
 
 struct profile_memory_stats profile_memory_get_stats(const struct profile_memory *memory);
@@ -60,11 +60,14 @@ struct profile_memory_stats profile_memory_get_stats(const struct profile_memory
  */
 uint64_t profile_memory_complete_since_ns(const struct profile_memory *memory);
 
-/* Around reading; may be nested. */
+/* To be called around reading: the compressor exchanges no chunk meanwhile. May be nested. */
 void profile_memory_pause(struct profile_memory *memory);
 void profile_memory_resume(struct profile_memory *memory);
 
-/* As fork(2); no other way leaves the child with buffers that it can read. It may do so for ever, and do nothing else with them. */
+/*
+ * As fork(2); no other way leaves the child with buffers that it can read. The child may read them
+ * for ever, and do nothing else with them.
+ */
 pid_t profile_memory_fork(struct profile_memory *memory);
 
 /* Its parts, for profile_buffer.c. */

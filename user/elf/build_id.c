@@ -2,8 +2,8 @@
 /*
  * build_id.c - see build_id.h.
  *
- * Notes are in segments, where the kernel looks for them as well. In a debug file the segments may not say where they are now;
- * there the sections do.
+ * Notes are in segments, where the kernel looks for them as well. In a debug file the segments may
+ * not say where they are now; there the sections do.
  *
  *   a note:  | name_bytes u32 | data_bytes u32 | type u32 | name, padded | data, padded |
  */

@@ -21,8 +21,8 @@ struct build_id {
 size_t build_id_of_file(const struct elf_file *file, uint8_t *bytes);
 
 /*
- * The build id of the file behind `fd`. 0; -ENOENT: it has none of at most BUILD_ID_MAX_BYTES; or as elf_file_open_fd(), with *out
- * unchanged.
+ * The build id of the file behind `fd`. 0; -ENOENT: it has none of at most BUILD_ID_MAX_BYTES; or
+ * as elf_file_open_fd(), with *out unchanged.
  */
 int build_id_read(int fd, struct build_id *out);
 

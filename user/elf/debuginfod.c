@@ -26,7 +26,7 @@ struct debuginfod {
 	const char *(*get_url)(struct debuginfod_client *client);
 };
 
-/* Who waits for a file: the library's callback brings no context. */
+/* The client that waits for a file: the library's callback brings no context. */
 static struct debuginfod *fetching;
 
 #ifdef GECKOBPF_STATIC

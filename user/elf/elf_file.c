@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* elf_file.c - see elf_file.h. Headers of 32-bit files are widened as they are read, so that nobody else has to ask. */
+/*
+ * elf_file.c - see elf_file.h. Headers of 32-bit files are widened as they are read, so that no
+ * caller has to ask.
+ */
 #include "elf/elf_file.h"
 #include "base/fd.h"
 #include "base/large.h"

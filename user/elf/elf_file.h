@@ -4,9 +4,9 @@
  *
  *   |ELF header| segments: what goes into memory |   ...   | sections: what is what |
  *
- * It opens nothing: it reads from a descriptor or from memory that it is handed. Nothing is mapped: a file that shrinks while we
- * look gives -ENODATA, not SIGBUS. Every offset and size that comes out of the file is checked against the file's size before
- * memory is asked for.
+ * It opens nothing: it reads from a descriptor or from memory that it is handed. Nothing is mapped:
+ * a file that shrinks while we look gives -ENODATA, not SIGBUS. Every offset and size that comes
+ * out of the file is checked against the file's size before memory is asked for.
  */
 #ifndef GECKOBPF_ELF_ELF_FILE_H
 #define GECKOBPF_ELF_ELF_FILE_H
@@ -50,9 +50,10 @@ struct elf_file {
 };
 
 /*
- * Open a file that is behind a descriptor, of which only pread(2) is used, or in memory. Both are borrowed for as long as the
- * file is open. Sections that cannot be read are as if there were none. 0; -ENOEXEC: not a little-endian ET_EXEC or ET_DYN regular
- * file with all of its program headers; -ENOMEM; -errno.
+ * Open a file that is behind a descriptor, of which only pread(2) is used, or in memory. Both are
+ * borrowed for as long as the file is open. Sections that cannot be read are as if there were none.
+ * 0; -ENOEXEC: not a little-endian ET_EXEC or ET_DYN regular file with all of its program headers;
+ * -ENOMEM; -errno.
  */
 int elf_file_open_fd(struct elf_file **out, int fd);
 int elf_file_open_image(struct elf_file **out, const void *image, size_t size);

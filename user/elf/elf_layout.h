@@ -30,7 +30,7 @@ struct elf_layout {
 
 /* 0 or -ENOMEM. A file without segments or build id is fine. */
 int elf_layout_read(struct elf_layout *layout, const struct elf_file *file);
-/* Frees what read() made; also right for a zeroed one. */
+/* Frees what elf_layout_read() made; also right for a zeroed one. */
 void elf_layout_free(struct elf_layout *layout);
 
 /* The virtual address of `offset` bytes into the file. 0, or -ENOENT: that part is not loaded. */
@@ -40,8 +40,8 @@ int elf_layout_address(const struct elf_layout *layout, uint64_t offset, uint64_
 bool elf_layout_has_code(const struct elf_layout *layout);
 
 /*
- * For a debug file, which does not tell where in the file its code was: the code that was mapped from `offset` on, `bytes` of it.
- * 0; -ENOENT: that is not all of one segment's code.
+ * For a debug file, which does not tell where in the file its code was: the code that was mapped
+ * from `offset` on, `bytes` of it. 0; -ENOENT: that is not all of one segment's code.
  */
 int elf_layout_place_code(struct elf_layout *layout, uint64_t offset, uint64_t bytes);
 

@@ -2,9 +2,10 @@
 /*
  * elf_open.h - the one door to files that are not ours: what the profiled processes map, and the debug files of it.
  *
- * What lies at such a path may be anything, so it is looked at without being opened, for that can have effects on a device or a
- * FIFO, and opened only if it is a regular file. Whoever parses files in elf, target, unwind and symbol works on what comes out of
- * here; a process without our rights could stand behind this header.
+ * What lies at such a path may be anything, so it is looked at without being opened, for that can
+ * have effects on a device or a FIFO, and opened only if it is a regular file. The parsers of files
+ * in elf, target, unwind and symbol work on what comes out of here; a process without our rights
+ * could stand behind this header.
  */
 #ifndef GECKOBPF_ELF_ELF_OPEN_H
 #define GECKOBPF_ELF_ELF_OPEN_H
@@ -13,8 +14,9 @@
 #include <sys/types.h>
 
 /*
- * A descriptor to read the regular file at `path`, the caller's. The path, and symbolic links in it, are resolved as by a process
- * with the root directory `root`; NULL: as by us. -ENOEXEC: it is no regular file; -errno.
+ * A descriptor to read the regular file at `path`, the caller's. The path, and symbolic links in
+ * it, are resolved as by a process with the root directory `root`; NULL: as by us. -ENOEXEC: it is
+ * no regular file; -errno.
  */
 int elf_open(const char *root, const char *path);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* symbol_search.c - see symbol_search.h. What is found may be anything: it is opened as a regular file or not at all. */
+/*
+ * symbol_search.c - see symbol_search.h. What is found may be anything: it is opened as a regular
+ * file or not at all.
+ */
 #include "elf/symbol_search.h"
 
 #include "elf/debuginfod.h"

@@ -6,8 +6,9 @@
  *   debug file     for each DIR   DIR/.build-id/ab/cdef....debug   DIR/usr/lib/debug/.build-id/ab/cdef....debug
  *                  DIR/PATH.debug   DIR/usr/lib/debug/PATH.debug   DIR/NAME.debug   and where the file is looked for
  *
- * NAME is the last part of PATH. In a DIR symbolic links are followed as if it were the root, and if that fails, as they are. Only
- * a file with the build id that is wanted is found; where the others are is of no matter.
+ * NAME is the last part of PATH. In a DIR symbolic links are followed as if it were the root, and
+ * if that fails, as they are. Only a file with the build id that is wanted is found; others in
+ * these places are passed over.
  */
 #ifndef GECKOBPF_ELF_SYMBOL_SEARCH_H
 #define GECKOBPF_ELF_SYMBOL_SEARCH_H
@@ -46,7 +47,10 @@ struct symbol_other {
 	bool is_there;
 };
 
-/* `other` is set when another file was met, and may be NULL. 0; -ENOENT; -ENOMEM. */
+/*
+ * Opens the wanted part of a file; *out is the caller's to close. `other`, which may be NULL, is
+ * set when a file with another build id was met. 0; -ENOENT: not found; -ENOMEM.
+ */
 int symbol_search_find(const struct symbol_search *search, const struct symbol_want *want,
 		       enum symbol_part part, struct elf_file **out, struct symbol_other *other);
 

@@ -17,13 +17,16 @@ int object_files_open(struct object_files **out, struct symbolizer *symbolizer);
 void object_files_close(struct object_files *files);
 
 /*
- * The file of an object, added to the symbolizer at first; the object is borrowed. 0; -ENOENT: it is no file, or not to be known;
- * -ENOMEM.
+ * The file of an object, added to the symbolizer at first; the object is borrowed. 0; -ENOENT: it
+ * is no file, or not to be known; -ENOMEM.
  */
 int object_files_get(struct object_files *files, const struct object *object,
 		     struct symbol_file **out);
 
-/* Why code of an object that was asked for has no name. *other: what else was met, if the trouble is that. */
+/*
+ * Why code of an object that was asked for has no name. *other: the file that was met instead, for
+ * SYMBOL_TROUBLE_OTHER_BUILD.
+ */
 enum symbol_trouble object_files_trouble(const struct object_files *files,
 					 const struct object *object, struct symbol_other *other);
 

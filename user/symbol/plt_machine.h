@@ -11,8 +11,8 @@ struct plt_machine {
 	uint16_t machine; /* EM_* */
 	uint32_t jump_slot, global_data; /* relocations of the slots that stubs jump through */
 	/*
-	 * Puts the address of the slot that the stub of `size` bytes, 8 or 16, at `code`, in memory at `address`, jumps through into *slot.
-	 * False: that is no such stub.
+	 * Reads the stub in code[0 .. size), of 8 or 16 bytes and at `address` in memory. *slot
+	 * gets the address of the slot that it jumps through. False: that is no such stub.
 	 */
 	bool (*decode)(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot);
 };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * provider.h - one of those who know what code is called.
+ * provider.h - a provider of names: it knows what some code is called, such as that of ELF files or
+ * of the kernel.
  *
- *   process, address, time ──symbols_place()──> place ──providers, in the order of their table──> frames, innermost first
+ *   process, address, time ──symbols_place()──> place
+ *   place ──providers, in the order of their table──> frames, innermost first
  *
  * A provider is one file, and one row in symbols.c.
  */
@@ -22,19 +24,22 @@ struct symbol_place {
 	const struct process *process; /* NULL: the kernel */
 	uint64_t time_ns;
 	uint64_t address;
-	const struct mapping
-		*mapping; /* of the address at that time; NULL: none known, or the kernel */
+	/* of the address at that time; NULL: none known, or the kernel */
+	const struct mapping *mapping;
 	uint64_t offset; /* of the address in the mapping's file */
 };
 
 /* One function that the place is in. All texts are the provider's, printable UTF-8, and live as long as it is open. */
 struct symbol_frame {
 	const char *name; /* demangled, not empty */
-	const char *
-		module; /* of the kernel; NULL: the function is in the place's file, or the kernel proper */
+	/* of the kernel; NULL: the function is in the place's file, or the kernel proper */
+	const char *module;
 	const char *file; /* of the source; NULL: not known */
 	uint32_t line, column; /* in it; 0: not known */
-	/* Where the function starts: a virtual address of the place's file, or an address of the kernel, and how many bytes it has. */
+	/*
+	 * Where the function starts: a virtual address of the place's file, or an address of the
+	 * kernel, and how many bytes it has.
+	 */
 	uint64_t start, size; /* 0: not known */
 };
 
@@ -57,7 +62,10 @@ struct symbol_provider {
 	/* *state is the provider's own. 0; -ENOENT: it has nothing to say of anything; -ENOMEM. */
 	int (*open)(void **state, const struct symbol_sources *sources);
 	void (*close)(void *state); /* NULL: there is nothing to close */
-	/* At least one frame into `frames`. 0; -ENOENT: it does not know the place; -ENOMEM; other errors mean that it cannot know it. */
+	/*
+	 * At least one frame into `frames`. 0; -ENOENT: it does not know the place; -ENOMEM; other
+	 * errors mean that it cannot know it.
+	 */
 	int (*lookup)(void *state, const struct symbol_place *place, struct symbol_frames *frames);
 };
 

@@ -2,9 +2,10 @@
 /*
  * rust_name.c - see rust_name.h.
  *
- * What looks like a large binder is, in real names, part of an identifier or of a hash. To tell, the name is parsed: the
- * grammar is that of Rust RFC 2603, each function one rule of it. A back reference may only lead to where a rule of
- * its kind has begun and ended, so whatever libiberty reads there was read here before.
+ * What looks like a large binder is, in real names, part of an identifier or of a hash. To tell,
+ * the name is parsed: the grammar is that of Rust RFC 2603, each function one rule of it. A back
+ * reference may only lead to where a rule of its kind has begun and ended, so whatever libiberty
+ * reads there was read here before.
  */
 #include "symbol/rust_name.h"
 
@@ -23,8 +24,8 @@ struct parser {
 	const char *at, *end;
 	unsigned int depth;
 	bool failed;
-	uint8_t ended
-		[RUST_NAME_MAX_BYTES]; /* by position: rules (enum rule) that began there and have ended */
+	/* by position: rules (enum rule) that began there and have ended */
+	uint8_t ended[RUST_NAME_MAX_BYTES];
 };
 
 static void parse_path(struct parser *parser);

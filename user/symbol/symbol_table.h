@@ -17,7 +17,7 @@ struct symbol_table;
 
 #define TABLE_SYMBOL_GUESSED 1 /* the file gives no size; it reaches up to what comes next */
 #define TABLE_SYMBOL_STUB 2 /* of the procedure linkage table: jumps to the function of that name */
-#define TABLE_SYMBOL_NAMED 4 /* for the user of the table: `name` is his now */
+#define TABLE_SYMBOL_NAMED 4 /* set by the user of the table: `name` means what the user wants */
 
 struct table_symbol {
 	uint64_t address; /* first: address_sort() */

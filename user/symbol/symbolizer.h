@@ -41,8 +41,8 @@ struct symbol_source {
 
 struct symbol_options {
 	const char *debug_dir; /* borrowed; NULL: /usr/lib/debug */
-	const struct symbol_search *
-		search; /* where else files are, copied; what it points to is borrowed; NULL: nowhere */
+	/* where else files are, copied; what it points to is borrowed; NULL: nowhere */
+	const struct symbol_search *search;
 	bool raw_names; /* do not demangle */
 };
 
@@ -71,11 +71,11 @@ size_t symbol_file_build_id(struct symbol_file *file, uint8_t *bytes, size_t cap
 enum symbol_trouble {
 	SYMBOL_TROUBLE_STRIPPED, /* no symbol covers it */
 	SYMBOL_TROUBLE_MISSING, /* the file was not found, or cannot be read */
-	SYMBOL_TROUBLE_OTHER_BUILD, /* nor found, but another build of it */
+	SYMBOL_TROUBLE_OTHER_BUILD, /* not found, but another build of it was */
 	SYMBOL_TROUBLE_NO_BUILD_ID, /* it is not known what to look for */
 };
 
-/* After a lookup. *other: what else was met, if the trouble is that. */
+/* After a lookup. *other: the file that was met instead, for SYMBOL_TROUBLE_OTHER_BUILD. */
 enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct symbol_other *other);
 
 /*

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* account.h - the user behind sudo: whom commands run as and files belong to. Reads /etc itself, so it links statically. */
+/*
+ * account.h - the user that called sudo, who is to run commands and own files. Reads /etc itself,
+ * so it links statically.
+ */
 #ifndef GECKOBPF_TARGET_ACCOUNT_H
 #define GECKOBPF_TARGET_ACCOUNT_H
 

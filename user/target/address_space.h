@@ -2,9 +2,11 @@
 /*
  * address_space.h - what code was mapped where, and since when, in one program image.
  *
- * An address belongs to the latest mapping that covers it and was there at the time. (The kernel reports new executable
- * mappings, not their end.) So mappings are only added, and dropped when others have covered them for long enough. A new mapping that replaces another one's addresses begins a new era;
- * within an era an address that had a mapping keeps it, so what was looked up can be cached.
+ * An address belongs to the latest mapping that covers it and was there at the time. (The kernel
+ * reports new executable mappings, not their end.) So mappings are only added, and dropped when
+ * others have covered them for long enough. A new mapping that replaces another one's addresses
+ * begins a new era; within an era an address that had a mapping keeps it, so what was looked up can
+ * be cached.
  */
 #ifndef GECKOBPF_TARGET_ADDRESS_SPACE_H
 #define GECKOBPF_TARGET_ADDRESS_SPACE_H
@@ -25,7 +27,7 @@ struct mapping {
 struct address_space {
 	struct mapping *items;
 	size_t count, capacity;
-	size_t told; /* the first ones that were written into a stream, by who writes it */
+	size_t told; /* so many of the first were written into a stream; kept by its writer */
 	uint64_t *eras; /* times at which an era began, ascending */
 	size_t era_count, era_capacity;
 };
@@ -47,8 +49,9 @@ const struct mapping *address_space_find(const struct address_space *space, uint
 uint64_t address_space_era_end(const struct address_space *space, uint64_t time_ns);
 
 /*
- * Drops what cannot be found at `horizon_ns` or later: mappings whose addresses all have a newer one since then, and eras. `dropped`
- * may be NULL; it is told the index of each mapping, the highest first. Returns how many went. Without memory nothing goes.
+ * Drops what cannot be found at `horizon_ns` or later: mappings whose addresses all have a newer
+ * one since then, and eras. `dropped` may be NULL; it is told the index of each mapping, the
+ * highest first. Returns how many went. Without memory nothing goes.
  */
 size_t address_space_expire(struct address_space *space, uint64_t horizon_ns,
 			    void (*dropped)(void *context, size_t index), void *context);

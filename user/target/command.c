@@ -21,7 +21,10 @@ struct command {
 	int status;
 };
 
-/* Else one that waits for the mask to be restored would clean up what is the profiler's. What is ignored (nohup) stays so. */
+/*
+ * Takes the profiler's signal handlers off: a signal that waits for the mask to be restored must
+ * not make the child clean up what is the profiler's. What is ignored (nohup) stays so.
+ */
 static void drop_handlers(void)
 {
 	static const int handled[] = {SIGINT, SIGTERM, SIGHUP};

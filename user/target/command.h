@@ -16,12 +16,13 @@ struct account;
 struct command;
 
 /*
- * `argv` (NULL-terminated) is borrowed. `user`: whom it runs as, if set. `mask`: the signal mask it gets; NULL: the caller's. 0 or -errno.
+ * `argv` (NULL-terminated) is borrowed. `user`: the account that it runs as, if set. `mask`: the
+ * signal mask it gets; NULL: the caller's. 0 or -errno.
  */
 int command_start(struct command **out, char *const argv[], const struct account *user,
 		  const sigset_t *mask);
 
-/* 0: it has ended, and was waited for. */
+/* Its pid; 0: it has ended, and was waited for. */
 pid_t command_pid(const struct command *command);
 
 /* A descriptor that is readable when it has ended. */

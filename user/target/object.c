@@ -2,10 +2,12 @@
 /*
  * object.c - see object.h.
  *
- * Two indexes lead to an object. `places` maps (device, inode, path) as /proc/PID/maps tells them; `builds` maps a build id,
- * which the kernel's mmap events carry instead of device and inode. A file met by its place is entered in both, since opening
- * it tells its build id. Many places may lead to one object: a library copied into 50 containers. Places of containers that are
- * gone are not told from others, so when there are far more places than objects, those that can be found again are forgotten.
+ * Two indexes lead to an object. `places` maps (device, inode, path) as /proc/PID/maps tells them;
+ * `builds` maps a build id, which the kernel's mmap events carry instead of device and inode. A
+ * file met by its place is entered in both, since opening it tells its build id. Many places may
+ * lead to one object: a library copied into 50 containers. Places of containers that are gone are
+ * not told from others, so when there are far more places than objects, those that can be found
+ * again are forgotten.
  */
 #include "target/object.h"
 #include "base/array.h"
@@ -22,7 +24,7 @@
 #define uthash_nonfatal_oom(entry) ((entry)->out_of_memory = true)
 #include <uthash.h>
 
-/* An index entry: `key` is "device:inode:path" or the build id in hex. */
+/* An item of an index: `key` is "device:inode:path" or the build id in hex. */
 struct object_ref {
 	struct object *object;
 	bool out_of_memory;
@@ -125,8 +127,9 @@ static enum object_kind kind_of(const char *path)
 }
 
 /*
- * `fd` if it is open and of the file that was seen, else it is closed: by now another file may have the name, or the place in the
- * address space. That can be told where the build id is known. -ENOENT: it is not; -ENOMEM.
+ * `fd` if it is open and of the file that was seen, else it is closed: by now another file may have
+ * the name, or the place in the address space. That can be told where the build id is known.
+ * -ENOENT: it is not; -ENOMEM.
  */
 static int if_seen(const struct object_sighting *sighting, int fd)
 {
@@ -145,8 +148,8 @@ static int if_seen(const struct object_sighting *sighting, int fd)
 }
 
 /*
- * The mapping itself leads to the very file, whatever became of its name; else there is the name as the process sees it, and as
- * we see it, for a process that is gone.
+ * The mapping itself leads to the very file, whatever became of its name; else there is the name as
+ * the process sees it, and as we see it, for a process that is gone.
  */
 static int open_mapped_file(const struct object_sighting *sighting)
 {
@@ -193,7 +196,10 @@ static int make_object(struct objects *objects, const struct object_sighting *si
 	return 0;
 }
 
-/* Files open for the profile are those below `descriptor_budget`; others are opened again at the end, if they are still there. 0 or -ENOMEM. */
+/*
+ * Files open for the profile are those below `descriptor_budget`; others are opened again at the
+ * end, if they are still there. 0 or -ENOMEM.
+ */
 static int learn_from_file(struct objects *objects, struct object *object,
 			   const struct object_sighting *sighting)
 {
@@ -295,7 +301,10 @@ static int get_by_place(struct objects *objects, const struct object_sighting *s
 	return 0;
 }
 
-/* A build id says all: such a sighting has no device and inode, and one path may hold many files, in time or in containers. */
+/*
+ * A build id says all: such a sighting has no device and inode, and one path may hold many files,
+ * in time or in containers.
+ */
 int objects_get(struct objects *objects, const struct object_sighting *sighting,
 		struct object **out)
 {

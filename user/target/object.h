@@ -29,7 +29,7 @@ struct object {
 	uint64_t device, inode; /* 0, 0 when not known */
 	struct build_id build_id;
 	char *path; /* as the first process saw it, " (deleted)" cut off */
-	pid_t first_pid; /* who mapped it first: /proc/PID/root is where its path holds */
+	pid_t first_pid; /* that mapped it first: /proc/PID/root is where its path holds */
 	int fd; /* open for reading, or -1 */
 	bool is_recorded; /* of a raw capture: what lies at the path now may be anything */
 	/* Of a raw capture, the largest range of it that was mapped as code; 0 bytes: none. */
@@ -63,7 +63,10 @@ int objects_get(struct objects *objects, const struct object_sighting *sighting,
 size_t objects_count(const struct objects *objects);
 struct object *objects_at(const struct objects *objects, size_t index);
 
-/* Drops the objects that are not marked and for which `goes` returns true, and takes the marks off the others. Returns how many went. */
+/*
+ * Drops the objects that are not marked and for which `goes` returns true, and takes the marks off
+ * the others. Returns how many went.
+ */
 size_t objects_sweep(struct objects *objects,
 		     bool (*goes)(void *context, const struct object *object), void *context);
 

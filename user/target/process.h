@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * process.h - who is profiled: program images, their threads, and what became of them.
+ * process.h - what is profiled: program images, their threads, and what became of them.
  *
- * A `struct process` is one image of one process: exec ends it and starts another, a reused pid is another. So it has one
- * address space and becomes one entry of the profile's processes[]. Records name their thread completely (struct
- * gb_task), so they may come in any order: what is not there yet is made on sight and filled in later.
+ * A `struct process` is one image of one process: exec ends it and starts another, a reused pid is
+ * another. So it has one address space and becomes one item of the profile's processes[]. Records
+ * name their thread completely (struct gb_task), so they may come in any order: what is not there
+ * yet is made on sight and filled in later.
  */
 #ifndef GECKOBPF_TARGET_PROCESS_H
 #define GECKOBPF_TARGET_PROCESS_H
@@ -33,7 +34,7 @@ struct thread {
 	uint64_t cpu_last_ns; /* and at its end, or the end of the recording; 0: not known */
 	char name[THREAD_NAME_BYTES];
 	char name_before[THREAD_NAME_BYTES]; /* before its last rename; "": it had none */
-	uint32_t roll_call; /* the last one that it answered; see records.h */
+	uint32_t roll_call; /* the last one that it answered; see recording/records.h */
 	bool is_news; /* as that of its process */
 	uint64_t sampled_ns; /* time of the latest sample put into the buffer; 0: there was none */
 	struct process *process;
@@ -54,8 +55,8 @@ struct threads {
 	size_t count, capacity;
 	struct number_pool numbers;
 	/*
-	 * Where samples outlive the use of a number: in recordings that were read from a file. In the order of `said`, then `since_ns`.
-	 * What no alias says is meant as it is said.
+	 * Where samples outlive the use of a number: in recordings that were read from a file. In
+	 * the order of `said`, then `since_ns`. What no alias says is meant as it is said.
 	 */
 	struct {
 		struct thread_alias *items;
@@ -63,7 +64,10 @@ struct threads {
 	} aliases;
 };
 
-/* How much of an image has been written into a stream, by who writes it; zeroes: nothing. Its mappings know for themselves. */
+/*
+ * How much of an image was written into a stream, kept by its writer; zeroes: nothing. For its
+ * mappings address_space.told says it.
+ */
 struct process_told {
 	uint64_t at; /* position in its buffer */
 	uint64_t entry; /* number of the entry there */
@@ -82,16 +86,16 @@ struct process {
 	uint64_t died_ns;
 	bool is_kernel; /* a kernel thread: no address space */
 	bool is_root; /* the user asked for it: not a child, not "everything" */
-	bool is_counted; /* among those whose exit ends the recording; see records.h */
-	bool is_news; /* changed since it was written into a stream; by who changes it */
+	bool is_counted; /* among those whose exit ends the recording; see recording/records.h */
+	bool is_news; /* changed since it was written into a stream; set where it is changed */
 	struct process_told told;
 	struct process *previous; /* the image before it under this tgid; NULL: none known */
 	char name[THREAD_NAME_BYTES]; /* the main thread's, which ps(1) shows */
 	char *cmdline; /* arguments joined by blanks; NULL: not known */
 	struct threads threads;
 	struct address_space space;
-	struct profile_buffer *buffer; /* its samples; NULL: none so far. Owned by who set it */
-	bool is_ending; /* in the list of those whose buffer is to be finished, by who set it */
+	struct profile_buffer *buffer; /* its samples; NULL: none so far. Borrowed */
+	bool is_ending; /* in the list of those whose buffer is still to be finished */
 	struct process *next_ending;
 };
 
@@ -110,11 +114,14 @@ struct process *processes_latest(const struct processes *processes, uint32_t tgi
 /* The image that is so named; NULL: not met. */
 struct process *processes_find(const struct processes *processes, uint32_t tgid, uint64_t key_ns,
 			       uint32_t exec_id);
-/* How many later images of the same tgid, in all, those that came out of order had to be put behind. */
+/*
+ * How many images were stepped over, in all, to put those that came out of order behind later ones
+ * of their tgid.
+ */
 uint64_t processes_life_steps(const struct processes *processes);
 /*
- * A life for `process`, met just now, that no other image of its tgid has: `wanted`, unless one has it; or may have it, for not all of
- * many are asked.
+ * Returns a life for `process`, met just now, that no other image of its tgid has: `wanted`, or a
+ * higher one if another image has that, or may have it: of many images not all are looked at.
  */
 uint32_t processes_choose_life(const struct processes *processes, const struct process *process,
 			       uint32_t wanted);
@@ -125,8 +132,8 @@ struct process *processes_at(const struct processes *processes, size_t index);
 size_t processes_thread_count(const struct processes *processes);
 
 /*
- * Drops the processes for which `goes` returns true, with all that they own but their buffers; which `goes` may close. Returns how
- * many went. A record that names one of them makes it anew.
+ * Drops the processes for which `goes` returns true, with all that they own but their buffers;
+ * which `goes` may close. Returns how many went. A record that names one of them makes it anew.
  */
 size_t processes_sweep(struct processes *processes,
 		       bool (*goes)(void *context, struct process *process), void *context);
@@ -135,7 +142,10 @@ size_t processes_sweep_threads(struct processes *processes, struct process *proc
 			       bool (*goes)(void *context, const struct thread *thread),
 			       void *context);
 
-/* The number of the thread that a sample of that time names by the number `said`; or THREAD_NONE, which no thread has. */
+/*
+ * The number of the thread that a sample of that time names by the number `said`; or THREAD_NONE,
+ * which no thread has.
+ */
 uint32_t threads_resolve(const struct threads *threads, uint32_t said, uint64_t time_ns);
 
 /* A number for new samples of the thread, whenever they are: no alias gives them to another. 0 or -ENOMEM. */

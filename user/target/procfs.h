@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* procfs.h - what /proc says of a process. Its text is hostile: names hold any bytes, processes vanish between reads. */
+/*
+ * procfs.h - what /proc says of a process. Its text is hostile: names hold any bytes, processes
+ * vanish between reads.
+ */
 #ifndef GECKOBPF_TARGET_PROCFS_H
 #define GECKOBPF_TARGET_PROCFS_H
 
@@ -21,7 +24,7 @@ enum pid_state {
 struct pid_info {
 	enum pid_state state;
 	char name[16];
-	uint32_t tgid; /* of which process it is a thread */
+	uint32_t tgid; /* the process that it is a thread of */
 	uint32_t thread_count;
 };
 

@@ -121,7 +121,8 @@ bool machine_sigreturn_size(uint64_t size)
 }
 
 /*
- *   [f3 0f 1e fa]   48 89 dc   ...   48 8b 3c 24   48 85 ff      [endbr64;] mov %rbx, %rsp; ... mov (%rsp), %rdi; test %rdi, %rdi
+ *   [f3 0f 1e fa]   48 89 dc         ...   48 8b 3c 24        48 85 ff
+ *   [endbr64;]      mov %rbx, %rsp;  ...   mov (%rsp), %rdi;  test %rdi, %rdi
  */
 bool machine_is_start_context(const uint8_t *code, size_t size)
 {

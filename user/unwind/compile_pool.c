@@ -2,8 +2,9 @@
 /*
  * compile_pool.c - see compile_pool.h.
  *
- * The workers share only `next`, from which each takes the number of its next job; a job is one worker's. They live for one
- * run, since runs are rare: at the start, and when a program brings new libraries.
+ * The workers share only `next`, from which each takes the number of its next job; a job is one
+ * worker's. They live for one run, since runs are rare: at the start, and when a program brings new
+ * libraries.
  */
 #include "unwind/compile_pool.h"
 
@@ -14,11 +15,11 @@
 #include <unistd.h>
 
 #define MAX_WORKERS 8
-#define WORTH_A_THREAD                                                                             \
-	(256 * 1024) /* bytes of files below which threads cost more than they save */
+/* Bytes of files below which threads cost more than they save. */
+#define WORTH_A_THREAD (256 * 1024)
 
-#define WORTH_A_TRIM                                                                               \
-	(16u << 20) /* bytes of files above which what they needed is worth giving back */
+/* Bytes of files above which what they needed is worth giving back. */
+#define WORTH_A_TRIM (16u << 20)
 
 struct pool {
 	struct compile_job *jobs;
@@ -86,7 +87,10 @@ void compile_pool_run(struct compile_job *jobs, size_t count)
 	work(&pool);
 	for (i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
-	/* malloc keeps megabytes from one file to the next, which is what makes the next one fast; then nobody needs them. */
+	/*
+	 * malloc keeps megabytes from one file to the next, which is what makes the next one fast;
+	 * then nobody needs them.
+	 */
 	if (bytes >= WORTH_A_TRIM)
 		(void)malloc_trim(0);
 }

@@ -6,7 +6,8 @@
  *   CIE:     version | "zRS..." | code and data alignment | return address column | augmentation | program
  *   FDE:     start | length of the function | augmentation | program
  *
- * A record that makes no sense is counted and left out. Each is looked at once, whoever refers to it.
+ * A record that makes no sense is counted and left out. Each is looked at once, however many refer
+ * to it.
  */
 #ifndef GECKOBPF_UNWIND_EH_FRAME_H
 #define GECKOBPF_UNWIND_EH_FRAME_H

@@ -33,15 +33,17 @@ struct elf_code {
 	struct unwind_segment *segments;
 	size_t segment_count, segment_capacity;
 	uint64_t first_page, page_count; /* that executable segments span */
-	uint64_t code_start,
-		code_end; /* addresses within, that executable sections span; else all of it */
+	/* addresses within, that executable sections span; else all of it */
+	uint64_t code_start, code_end;
 	uint64_t eh_frame_hdr; /* offset in the file; 0: none */
 	struct elf_eh_frame eh_frame;
 	struct elf_part go_functions; /* .gopclntab */
 	struct elf_part go_module; /* .go.module, from Go 1.26 on */
-	/* Where the table is if the system's linker made the file position-independent. */
-	struct elf_part go_build, relocated,
-		relocations; /* .go.buildinfo, .data.rel.ro, .rela.dyn */
+	/*
+	 * .go.buildinfo, .data.rel.ro and .rela.dyn: where the table is if the system's linker made
+	 * the file position-independent.
+	 */
+	struct elf_part go_build, relocated, relocations;
 	struct elf_part init, fini;
 };
 

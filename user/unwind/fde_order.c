@@ -2,9 +2,9 @@
 /*
  * fde_order.c - see fde_order.h.
  *
- * Words that have the start above and the index below, so that no digit needs a look at the functions. Linkers put together
- * long pieces that are in order, so one pass over the upper bits leaves next to nothing to do; where it leaves more, all
- * digits are sorted by.
+ * Words that have the start above and the index below, so that no digit needs a look at the
+ * functions. Linkers put together long pieces that are in order, so one pass over the upper bits
+ * leaves next to nothing to do; where it leaves more, all digits are sorted by.
  */
 #include "unwind/fde_order.h"
 #include "base/large.h"

@@ -117,7 +117,10 @@ static bool use_table(struct go_code *go, const struct go_header *header, uint64
 	return true;
 }
 
-/* All of a part, the caller's to free; *bytes is NULL where it is empty, too large or not in the file. 0; -ENOMEM; -errno. */
+/*
+ * All of a part, the caller's to free; *bytes is NULL where it is empty, too large or not in the
+ * file. 0; -ENOMEM; -errno.
+ */
 static int read_part(const struct elf_code *code, const struct elf_part *part, uint8_t **bytes)
 {
 	int err;
@@ -186,7 +189,10 @@ static int read_relocated(const struct elf_code *code, uint64_t address, uint64_
 	return 0;
 }
 
-/* Where the text starts, if the header does not say: from Go 1.26 on the module does. Either may leave it to a relocation. */
+/*
+ * Where the text starts, if the header does not say: from Go 1.26 on the module does. Either may
+ * leave it to a relocation.
+ */
 static int find_text(const struct go_code *go, struct go_header *header)
 {
 	uint64_t address = go->address + offsetof(struct go_header, text_start);
@@ -356,8 +362,8 @@ static int depth_rule(const struct go_rows *rows, uint32_t depth, uint32_t *rule
 }
 
 /*
- * Depths of one function: (how much deeper, zigzag; over how many bytes of code) each, in LEB128, from a depth of -1 on. False: that
- * was the last.
+ * Depths of one function: (how much deeper, zigzag; over how many bytes of code) each, in LEB128,
+ * from a depth of -1 on. False: that was the last.
  */
 static bool next_depth(struct cursor *values, bool is_first, int64_t *depth, uint64_t *bytes)
 {

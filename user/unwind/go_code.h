@@ -8,12 +8,14 @@
  *                                        │                                   └───────────────────────┼─┘
  *                                        └───────────────────────────────────────────────────────────┘
  *
- * A depth is how far the return address is above the stack pointer, exact at every instruction. Some functions have rules of their own:
+ * A depth is how far the return address is above the stack pointer, exact at every instruction.
+ * Some functions have rules of their own:
  *
  *   TOPFRAME   nothing called them (goexit, mstart): the end, where Go's own tracebacks end as complete
- *   SPWRITE    they change to another stack. From there on the frame pointer still points at the frame of the caller, or at the function's
- *              own: it leads to the stack before. But what mcall, morestack and clone call is the first on the stack they
- *              change to, and nothing returns to them: they are its end.
+ *   SPWRITE    they change to another stack. From there on the frame pointer still points at the frame
+ *              of the caller, or at the function's own: it leads to the stack before. But what mcall,
+ *              morestack and clone call is the first on the stack they change to, and nothing returns
+ *              to them: they are its end.
  *   sigreturn  what signal handlers return to
  *
  * The layouts are those of Go 1.18, and of 1.20 and later. Everything in the table is checked: it is hostile input.
@@ -36,8 +38,8 @@ struct go_code {
 	uint64_t address; /* of bytes[0] */
 	uint64_t text; /* address of the text that rows are for */
 	uint64_t base; /* offset in it of what functions count from */
-	uint32_t start,
-		end; /* offsets in the text of the first function, and of the last one's end */
+	/* offsets in the text of the first function, and of the last one's end */
+	uint32_t start, end;
 	uint32_t function_count;
 	uint32_t names, values, functions; /* offsets in `bytes` */
 	bool has_lines; /* descriptions are those of 1.20 on */
@@ -47,8 +49,9 @@ struct go_code {
 };
 
 /*
- * Looks for the table; where there is none, or one that makes no sense, start == end. `text` and `text_bytes` (< 2^32) as in struct
- * eh_frame. 0; -ENOMEM; -errno of reading. go_code_close() also where this failed.
+ * Looks for the table; where there is none, or one that makes no sense, start == end. `text` and
+ * `text_bytes` (< 2^32) as in struct eh_frame. 0; -ENOMEM; -errno of reading. go_code_close() also
+ * where this failed.
  */
 int go_code_open(struct go_code *go, const struct elf_code *code, uint64_t text,
 		 uint64_t text_bytes);

@@ -7,8 +7,8 @@
  *       endbr64; sub $8, %rsp │ what objects have added, as a call of __gmon_start__; add $8, %rsp │ ret
  *       CFA = RSP + 8         │ RSP + 16                                                           │ RSP + 8
  *
- * The first instruction of a library's _init is where its first page of code is read in, so it is met far more often than its
- * length would suggest.
+ * The first instruction of a library's _init is where its first page of code is read in, so it is
+ * met far more often than its length would suggest.
  */
 #ifndef GECKOBPF_UNWIND_INIT_CODE_H
 #define GECKOBPF_UNWIND_INIT_CODE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * other_code.h - stretches of code that .eh_frame does not describe, but that we know as a whole: Go's, _init and _fini.
+ * other_code.h - stretches of code that .eh_frame does not describe, but that we know as a whole:
+ * Go's, _init and _fini.
  *
  * (What is known of single instructions in between is in signal_code.h.)
  */
@@ -24,7 +25,10 @@ struct code_range {
 	const struct init_code *init; /* NULL: Go code */
 };
 
-/* `text` and `text_bytes` (< 2^32) as in struct eh_frame. 0; -ENOMEM; -errno of reading. other_code_close() also where this failed. */
+/*
+ * `text` and `text_bytes` (< 2^32) as in struct eh_frame. 0; -ENOMEM; -errno of reading.
+ * other_code_close() also where this failed.
+ */
 int other_code_open(struct other_code *other, const struct elf_code *code, uint64_t text,
 		    uint64_t text_bytes);
 void other_code_close(struct other_code *other);

@@ -31,8 +31,8 @@ struct row_builder {
 };
 
 /*
- * page_count > 0. `rule` holds from offset 0 on, and in pages that get too many rows. There will be about `rows` of them. 0 or
- * -ENOMEM. row_builder_close() also where this failed.
+ * page_count > 0. `rule` holds from offset 0 on, and in pages that get too many rows. There will be
+ * about `rows` of them. 0 or -ENOMEM. row_builder_close() also where this failed.
  */
 int row_builder_open(struct row_builder *builder, uint32_t page_count, size_t rows, uint32_t rule);
 void row_builder_close(struct row_builder *builder);
@@ -64,8 +64,8 @@ static inline void row_builder_add(struct row_builder *builder, uint32_t offset,
 }
 
 /*
- * The same for `count` rows of a function that starts at `start`: their offsets rise from 0, rules differ from one to the
- * next.
+ * The same for `count` rows of a function that starts at `start`: their offsets rise from 0, rules
+ * differ from one to the next.
  */
 void row_builder_add_rows(struct row_builder *builder, uint32_t start, const struct cfa_row *rows,
 			  size_t count);

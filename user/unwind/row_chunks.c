@@ -14,7 +14,10 @@
 #define COMPACT_VICTIMS 64 /* they may come from as many */
 #define MAX_SLACK (UNWIND_MAX_ROWS_PER_PAGE - 1) /* rows at the end of a chunk that no page fits */
 
-/* As many rows at least have gone from a chunk that is compacted: when pools are out, and when another one had to be made. */
+/*
+ * As many rows at least have gone from a chunk that is compacted: when pools are out, and when
+ * another one had to be made.
+ */
 #define HOLES_WHEN_FULL (GB_CHUNK_ROWS / 64)
 #define HOLES_WHEN_GROWN (GB_CHUNK_ROWS / 2)
 
@@ -226,7 +229,10 @@ static struct chunk_use *sparsest(const struct row_chunks *chunks)
 	return found;
 }
 
-/* Rows that certainly fit into the open chunk and `free` others: all but the last of these may lose some at their end. */
+/*
+ * Rows that certainly fit into the open chunk and `free` others: all but the last of these may lose
+ * some at their end.
+ */
 static uint64_t room_in(const struct row_chunks *chunks, uint64_t free)
 {
 	uint64_t rest = open_rest(chunks);

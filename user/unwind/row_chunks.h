@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * row_chunks.h - which rows are whose: chunks that are filled from the front, and compacted when many of their rows have gone.
+ * row_chunks.h - which rows are whose: chunks that are filled from the front, and compacted when
+ * many of their rows have gone.
  *
- *   filled by tables ──some go──> sparse ──the pages that are left are copied to the open chunk──> empty ──a second later──> free
+ *   filled by tables ──some go──> sparse ──compaction──> empty ──a second later──> free
+ *                                   '- the pages that are left are copied to the open chunk
  *
- * A chunk whose rows were read is written again only when all of them have gone, and a second later: a reader in the kernel that looked up
- * a page before it was moved still finds its rows. For the same reason an entry of pages[] changes in one store.
+ * A chunk whose rows were read is written again only when all of them have gone, and a second
+ * later: a reader in the kernel that looked up a page before it was moved still finds its rows. For
+ * the same reason an entry of pages[] changes in one store.
  *
  * Tables leave one chunk empty, so that there is always one to compact into.
  */
@@ -52,16 +55,16 @@ int row_chunks_take(struct row_chunks *chunks, uint32_t count, uint64_t now_ns,
 		    struct gb_page *page);
 void row_chunks_give(struct row_chunks *chunks, const struct gb_page *page, uint64_t now_ns);
 
-/* As many rows as tables could get now, but for what is lost at the ends of chunks. */
+/* How many rows tables could get now, but for what is lost at the ends of chunks. */
 uint64_t row_chunks_free(const struct row_chunks *chunks, uint64_t now_ns);
-/* As many as all tables together could ever get, but for the same. */
+/* How many all tables together could ever get, but for the same. */
 uint64_t row_chunks_limit(const struct row_chunks *chunks);
 
 /* Room is wanted, more than there is. */
 void row_chunks_want(struct row_chunks *chunks);
 /*
- * If room is wanted: moves the rows of sparse chunks together, those of pages[0 .. page_count), of which at most COMPACT_CHUNKS
- * chunks full. True: chunks became empty.
+ * If room is wanted: moves the rows of sparse chunks together, those of pages[0 .. page_count), of
+ * which at most COMPACT_CHUNKS chunks full. True: chunks became empty.
  */
 bool row_chunks_compact(struct row_chunks *chunks, uint32_t page_count, uint64_t now_ns);
 

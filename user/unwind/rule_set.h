@@ -100,8 +100,8 @@ int rule_set_open(struct rule_set *set);
 void rule_set_close(struct rule_set *set);
 
 /*
- * The number of a state that is not in the slot it hashes to, into *rule; RULE_INVALID where there are too many rules, or
- * too many that hash alike. 0 or -ENOMEM.
+ * The number of a state that is not in the slot it hashes to, into *rule; RULE_INVALID where there
+ * are too many rules, or too many that hash alike. 0 or -ENOMEM.
  */
 int rule_set_learn(struct rule_set *set, struct cfa_key key, uint32_t *rule);
 

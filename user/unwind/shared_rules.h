@@ -2,7 +2,8 @@
 /*
  * shared_rules.h - the rules of all tables: each is stored once, under a number, with how many tables use it.
  *
- *   not given out ──> used ──last release──> unused, still found by what it says ──a second later, if numbers are out──> another rule
+ *   not given out ──> used ──last release──> unused, still found by what it says
+ *                                              '──a second later, if numbers are out──> another rule
  *
  * Most rules that nobody uses come back with the next table, so their numbers are taken only when there are no others.
  */

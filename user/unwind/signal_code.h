@@ -12,10 +12,16 @@
 #include "unwind/eh_frame.h"
 #include "unwind/elf_code.h"
 
-/* Sets is_signal of the functions that are such code, by their augmentation or by their looks, and moves their start. */
+/*
+ * Sets is_signal of the functions that are such code, by their augmentation or by their looks, and
+ * moves their start.
+ */
 void signal_code_mark(struct eh_frame *frame, const struct elf_code *code);
 
-/* Code without a description, [start, end) in the text, is looked through for more of it, as far as sections with code reach. */
+/*
+ * Code without a description, [start, end) in the text, is looked through for more of it, as far as
+ * sections with code reach.
+ */
 struct signal_code_search {
 	const struct elf_code *code;
 	uint64_t text; /* address */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* store.c - see store.h. What is whose is known by row_chunks.h, page_runs.h and shared_rules.h; here a table is put together. */
+/*
+ * store.c - see store.h. What is whose is known by row_chunks.h, page_runs.h and shared_rules.h;
+ * here a table is put together.
+ */
 #include "unwind/store.h"
 
 #include "unwind/page_runs.h"

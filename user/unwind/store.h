@@ -4,8 +4,9 @@
  *
  *   table ──> pages[page_base ...]  ──> rows in chunks (all rows of a page in one) ──> rules, shared by all tables
  *
- * The memory is the includer's: maps shared with the kernel, or plain memory for tests and for unwinding stack copies. What a reader
- * in the kernel may still look at is not written again for a second after it was freed: rows, pages and rules.
+ * The memory is the includer's: maps shared with the kernel, or plain memory for tests and for
+ * unwinding stack copies. What a reader in the kernel may still look at is not written again for a
+ * second after it was freed: rows, pages and rules.
  */
 #ifndef GECKOBPF_UNWIND_STORE_H
 #define GECKOBPF_UNWIND_STORE_H
@@ -50,19 +51,25 @@ void store_close(struct unwind_store *store);
 /* Makes the first `count` pools now, which takes milliseconds, rather than when a table waits for them. 0 or -errno. */
 int store_reserve(struct unwind_store *store, uint32_t count);
 
-/* Lays a table out. 0; -ENOSPC: rows, pages or rules are full; -ENOMEM; -errno of add_pool(). `now_ns`: of the monotonic clock. */
+/*
+ * Lays a table out. 0; -ENOSPC: rows, pages or rules are full; -ENOMEM; -errno of add_pool().
+ * `now_ns`: of the monotonic clock.
+ */
 int store_add(struct unwind_store *store, const struct unwind_table *table, uint64_t now_ns,
 	      struct stored_table **out);
-/* Nothing points at the table any more. */
+/* Frees a table that nothing points at any more; its room is used again a second later. */
 void store_remove(struct unwind_store *store, struct stored_table *stored, uint64_t now_ns);
 
 /*
- * Makes room out of what tables have left behind, if a table found too little of it: a bounded piece of work, to be called again and
- * again. True: there is more room a second later.
+ * Makes room out of what tables have left behind, if a table found too little of it: a bounded
+ * piece of work, to be called again and again. True: there is more room a second later.
  */
 bool store_tend(struct unwind_store *store, uint64_t now_ns);
 
-/* Whether there would be room for `rows` and `pages` more if tables with as many of `gone` were removed. Not exact: pieces may be left. */
+/*
+ * Whether there would be room for `rows` and `pages` more if tables with as many of `gone` were
+ * removed. Not exact: pieces may be left.
+ */
 struct store_size {
 	uint64_t rows, pages;
 };

@@ -5,8 +5,9 @@
  *   file ──elf_code──> .eh_frame ──eh_frame──> functions ──fde_order──> by address
  *        ──cfa_program──> (offset, state) ──rule_set──> (offset, rule) ──row_builder──> rows and pages
  *
- * Functions are taken by rising start. Where two overlap the later one holds up to its end, and what the earlier one has
- * after that is lost: to come back to it would cost its program once per interruption.
+ * Functions are taken by rising start. Where two overlap the later one holds up to its end, and
+ * what the earlier one has after that is lost: to come back to it would cost its program once per
+ * interruption.
  */
 #include "unwind/table.h"
 #include "unwind/cfa_program.h"

@@ -20,8 +20,8 @@
 #include "geckobpf_abi.h"
 
 #define UNWIND_PAGE_BITS 12
-#define UNWIND_MAX_ROWS_PER_PAGE                                                                   \
-	1023 /* ten search steps; a denser page becomes one GB_CFA_FRAME_POINTER row */
+/* Ten search steps; a denser page becomes one GB_CFA_FRAME_POINTER row. */
+#define UNWIND_MAX_ROWS_PER_PAGE 1023
 
 struct unwind_page {
 	uint32_t first; /* index of its first row in rows[] */
@@ -56,7 +56,7 @@ struct unwind_table {
 	uint32_t segment_count;
 	struct unwind_segment *segments;
 	bool tracks_reg; /* tracked_off of all rules is filled in: some rule's CFA needs GB_REG_TRACKED */
-	/* there is none: everything is GB_CFA_FRAME_POINTER (Go, some assembler) */
+	/* all but Go code and what is known by sight is GB_CFA_FRAME_POINTER then */
 	bool has_no_eh_frame;
 	struct unwind_table_stats stats;
 };
