@@ -3,7 +3,7 @@
  * geckobpf.bpf.c - the BPF object: its maps and, one concern a file, its programs.
  *
  *   perf timer ───> timer.bpf.c ──> sample.bpf.h ──> samples (ring buffers) ──> user space
- *   sched_switch ─> sched.bpf.c ──> run (who runs since when)  ─> sample.bpf.h
+ *   sched_switch ─> sched.bpf.c ──> run (which thread runs, since when) ─> sample.bpf.h
  *   fork, exec, exit, rename, iterator ─> task.bpf.c ──> control (ring buffer), targets
  */
 #include "vmlinux.h"

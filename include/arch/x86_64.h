@@ -45,8 +45,11 @@ enum gb_reg {
 /* ---- frames --------------------------------------------------------------------------- */
 
 #define GB_ADDRESS_BITS 48 /* of user code and user memory */
-#define GB_RETURN_AT (-8) /* a call leaves the return address here, from the CFA */
-/* What a frame pointer leads to: the caller's, and from there the return address, and the CFA. */
+#define GB_RETURN_AT (-8) /* from the CFA: where a call leaves the return address */
+/*
+ * A frame pointer points at the caller's; from there it is so far to the return address, and to the
+ * CFA.
+ */
 #define GB_FP_RETURN_AT 8
 #define GB_FP_CFA_AT 16
 #define GB_WINDOW_BACK 48 /* registers are saved so far below the return address, as a rule */

@@ -44,8 +44,8 @@ static inline bool frame_equals(const struct frame *one, const struct frame *oth
 }
 
 /*
- * The RSP in a frame whose CFA is `cfa`, which is the CFA of its callee; 0, here and there: not
- * known. *far_sp is that of the sample, and is used up by the first FAR frame.
+ * The RSP in a frame whose CFA is `cfa`, which is the CFA of its callee; 0 for either: not known.
+ * *far_sp is that of the sample, and is used up by the first FAR frame.
  */
 static inline uint64_t frame_sp(const struct frame *frame, uint64_t cfa, uint64_t *far_sp)
 {

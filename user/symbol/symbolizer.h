@@ -32,7 +32,7 @@ struct symbol_source {
 	const void *image; /* or the file in memory (vDSO); NULL: none */
 	size_t image_bytes;
 	const char *root; /* "/proc/PID/root": where the process has its files; NULL: none */
-	/* Of a file that is not at hand, so searched for: its build id; no bytes: it is. */
+	/* Of a file that is not at hand and has to be searched for; 0 bytes: it is at hand. */
 	const uint8_t *build_id;
 	size_t build_id_bytes;
 	/* What of it was mapped as code, which makes a debug file alone enough; 0 bytes: not known. */

@@ -21,7 +21,7 @@ struct account {
 	size_t group_count;
 };
 
-/* From SUDO_UID, SUDO_GID and SUDO_USER; only root's word counts. */
+/* Reads SUDO_UID, SUDO_GID and SUDO_USER, which count only where we run as root. */
 void account_invoking_user(struct account *out);
 
 /* Becomes that user for good, with HOME, USER and LOGNAME. 0 or -errno. */

@@ -55,8 +55,9 @@ struct threads {
 	size_t count, capacity;
 	struct number_pool numbers;
 	/*
-	 * Where samples outlive the use of a number: in recordings that were read from a file. In
-	 * the order of `said`, then `since_ns`. What no alias says is meant as it is said.
+	 * For recordings that were read from a file, whose samples may say a number that is another
+	 * thread's by now. Sorted by `said`, then `since_ns`. A number without an alias is that of
+	 * the thread that has it.
 	 */
 	struct {
 		struct thread_alias *items;

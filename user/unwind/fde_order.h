@@ -6,8 +6,9 @@
 #include "unwind/eh_frame.h"
 
 /*
- * Words by rising start, those of equal starts in the order of the file, into *order, the caller's to free:
- * fde_order_index() of each is an index of frame->fdes. 0 or -ENOMEM.
+ * Sorts the functions by their starts; those with equal starts stay in the order of the file.
+ * *order, the caller's to free, has one word for each: fde_order_index() of it is an index of
+ * frame->fdes. 0 or -ENOMEM.
  */
 int fde_order_make(const struct eh_frame *frame, uint64_t **order);
 

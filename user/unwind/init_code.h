@@ -25,7 +25,7 @@ struct init_code {
 	uint32_t pushed, popped; /* between them 8 bytes are on the stack */
 };
 
-/* Looks at a section. `text` and `text_bytes` (< 2^32) as in struct eh_frame. */
+/* Looks at a section, .init or .fini. `text` and `text_bytes` (< 2^32) as in struct eh_frame. */
 void init_code_find(struct init_code *init, const struct elf_code *code,
 		    const struct elf_part *part, uint64_t text, uint64_t text_bytes);
 

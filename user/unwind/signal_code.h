@@ -35,7 +35,7 @@ struct known_code {
 	bool is_outermost; /* it calls main: see machine_find_main_call(); otherwise signal handlers return to it */
 };
 
-/* The next one in [start, end). False: none. */
+/* Finds the next such code in [start, end). False: there is none. */
 bool signal_code_find(struct signal_code_search *search, uint32_t start, uint32_t end,
 		      struct known_code *out);
 
