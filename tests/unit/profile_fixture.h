@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* profile_fixture.h - a small recording and the profile of it, for the tests of user/profile and user/format; included after cmocka.h and its like. */
+/*
+ * profile_fixture.h - a small recording and the profile of it, for the tests of user/profile and user/format; included
+ * after cmocka.h and its like.
+ */
 #ifndef GECKOBPF_TESTS_PROFILE_FIXTURE_H
 #define GECKOBPF_TESTS_PROFILE_FIXTURE_H
 

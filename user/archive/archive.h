@@ -12,14 +12,15 @@
  *
  *   key        tgid | start time of the process | exec id: names an image for ever
  *
- * A capture is written at once, or as the recording goes: then there is more of everything again and again, each time in this order.
+ * A capture is written at once, or as the recording goes: then there is more of everything again and again, each time
+ * in this order.
  *
  *   HEAD KERNEL    FILE PROCESS BLOCKS END    FILE PROCESS BLOCKS END    BLOCKS END    ...
  *
- * The numbers of threads are used again while it is recorded, but not between two ENDs: BLOCKS mean what the PROCESS sections up to
- * there say. Entries of an image are numbered from 0 on, so a reader sees that some are missing, and goes on at the next that needs
- * none before it. Whatever is in sections that can be read is a profile: a file that lacks its end is only shorter. Unknown kinds are
- * skipped and counted, so newer writers can add some.
+ * The numbers of threads are used again while it is recorded, but not between two ENDs: BLOCKS mean what the PROCESS
+ * sections up to there say. Entries of an image are numbered from 0 on, so a reader sees that some are missing, and
+ * goes on at the next that needs none before it. Whatever is in sections that can be read is a profile: a file that
+ * lacks its end is only shorter. Unknown kinds are skipped and counted, so newer writers can add some.
  */
 #ifndef GECKOBPF_ARCHIVE_ARCHIVE_H
 #define GECKOBPF_ARCHIVE_ARCHIVE_H
@@ -48,7 +49,10 @@ enum archive_kind {
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* Gathers what is of one kind, so that it is compressed together. Zero-initialised but for `sections`, which is borrowed. */
+/*
+ * Gathers what is of one kind, so that it is compressed together. Zero-initialised but for `sections`, which is
+ * borrowed.
+ */
 struct archive_writer {
 	struct section_writer *sections;
 	enum archive_kind kind; /* of what is in `records` */
@@ -61,7 +65,10 @@ struct archive_writer {
 /* Each returns 0, -ENOMEM, or the section writer's error. HEAD, KERNEL and END go into the file at once, the others when something
  * of another kind comes, or enough of them, or archive_flush(). */
 int archive_write_head(struct archive_writer *writer, const struct recording_facts *facts);
-/* From the file at `path`; one that cannot be read is none: then kernel frames stay addresses. Holds no more than a part in memory. */
+/*
+ * From the file at `path`; one that cannot be read is none: then kernel frames stay addresses. Holds no more than a
+ * part in memory.
+ */
 int archive_write_kernel(struct archive_writer *writer, const char *path);
 int archive_write_file(struct archive_writer *writer, const struct object *object);
 /* The image, its threads and its mappings: all, or what is news since it was told, which it is no more. */
@@ -100,8 +107,8 @@ struct archive {
 };
 
 /*
- * 0; -EBADMSG: not a raw capture, or not even its head can be read; -EPROTONOSUPPORT: of a version that is not known; -ENOMEM;
- * -errno. Damage behind the head is no error: it is counted.
+ * 0; -EBADMSG: not a raw capture, or not even its head can be read; -EPROTONOSUPPORT: of a version that is not known;
+ * -ENOMEM; -errno. Damage behind the head is no error: it is counted.
  */
 int archive_read(struct archive *out, int fd, struct progress *progress);
 /* Only the facts that HEAD has; errors as above. */
@@ -109,10 +116,11 @@ int archive_read_head(struct archive *out, int fd);
 void archive_close(struct archive *archive);
 
 /*
- * Puts what `from` has and `into` lacks into `into`: both are of one boot, and `into` does not begin later. Processes, threads and
- * files that both know become one; of a thread's samples those later than the last in `into` are taken, so that what two
- * captures have of the same time counts once. Facts are the caller's. `from` is only fit to be closed after that; its compression is
- * paused. 0 or -ENOMEM; what makes no sense is left out and counted in into->lost_blocks.
+ * Puts what `from` has and `into` lacks into `into`: both are of one boot, and `into` does not begin later. Processes,
+ * threads and files that both know become one; of a thread's samples those later than the last in `into` are taken, so
+ * that what two captures have of the same time counts once. Facts are the caller's. `from` is only fit to be closed
+ * after that; its compression is paused. 0 or -ENOMEM; what makes no sense is left out and counted in
+ * into->lost_blocks.
  */
 int archive_merge(struct archive *into, struct archive *from, struct progress *progress);
 

@@ -2,8 +2,8 @@
 /*
  * archive_images.c - the program images of a raw capture, with their threads, mappings and entries.
  *
- * What is said of an image, or of a thread, again and again is put together: later times and names replace earlier ones, what is
- * not known replaces nothing.
+ * What is said of an image, or of a thread, again and again is put together: later times and names replace earlier
+ * ones, what is not known replaces nothing.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,9 +25,9 @@
 /* Images of one process id are in a list, and come in its order. */
 #define MAX_LIFE_STEPS (1ULL << 27)
 /*
- * Mappings are searched one after the other, by each that comes and by who writes the profile: this is the sum, over all mappings,
- * of those that their image has before them. One image may have the 65,536 that the kernel allows at once (vm.max_map_count), or each
- * of 4,000 images a thousand.
+ * Mappings are searched one after the other, by each that comes and by who writes the profile: this is the sum, over
+ * all mappings, of those that their image has before them. One image may have the 65,536 that the kernel allows at once
+ * (vm.max_map_count), or each of 4,000 images a thousand.
  */
 #define MAX_MAPPING_STEPS (1ULL << 31)
 
@@ -68,8 +68,8 @@ static struct archive_image *image_of(struct archive *archive, const struct proc
 }
 
 /*
- * Whether a thread of that number may come in. Threads take many times the memory that they take in a file, and numbers that
- * nobody has take memory, too; so both are limited to what no honest file has.
+ * Whether a thread of that number may come in. Threads take many times the memory that they take in a file, and numbers
+ * that nobody has take memory, too; so both are limited to what no honest file has.
  */
 static bool is_welcome(const struct archive *archive, const struct image_key *key, uint32_t said)
 {

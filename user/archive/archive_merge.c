@@ -6,8 +6,9 @@
  *   from's samples of thread 7 later than t ── decoded, encoded ──> into's buffer
  *
  * Threads are named by tid, start time and exec id, so the same one is found however each recording numbers it. A
- * recording has a thread's samples in the order of time and none is missing between two others; so what is after the last one in
- * `into` is what `into` lacks. Nodes of stacks are known within an epoch of a buffer only: samples go in as frames.
+ * recording has a thread's samples in the order of time and none is missing between two others; so what is after the
+ * last one in `into` is what `into` lacks. Nodes of stacks are known within an epoch of a buffer only: samples go in as
+ * frames.
  */
 #include "archive/archive.h"
 

@@ -15,8 +15,8 @@
 #include "target/process.h"
 
 /*
- * A number is another's only when nothing has been heard of its thread for two seconds, after an END. So samples that are a second
- * older than that END are the one's, those after it the other's.
+ * A number is another's only when nothing has been heard of its thread for two seconds, after an END. So samples that
+ * are a second older than that END are the one's, those after it the other's.
  */
 #define BETWEEN_NS NS_PER_SEC
 
@@ -116,7 +116,10 @@ static void sort_aliases(struct threads *threads)
 		      sizeof(*threads->aliases.items), compare_aliases);
 }
 
-/* What samples may say of a thread that ended: `said`, until `next_ns`. After that it was another's, of whom nothing is known. */
+/*
+ * What samples may say of a thread that ended: `said`, until `next_ns`. After that it was another's, of whom nothing is
+ * known.
+ */
 static int end_use(struct threads *threads, const struct thread *const *by_number,
 		   struct thread_alias use, uint64_t next_ns)
 {

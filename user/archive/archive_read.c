@@ -2,8 +2,8 @@
 /*
  * archive_read.c - see archive.h.
  *
- * A section that makes no sense is counted and left out; only missing memory and errors of the file end the reading. What
- * sections refer to comes before them in the file; if it was damaged, they are left out, too.
+ * A section that makes no sense is counted and left out; only missing memory and errors of the file end the reading.
+ * What sections refer to comes before them in the file; if it was damaged, they are left out, too.
  */
 #include "archive/archive.h"
 #include "archive/archive_facts.h"

@@ -21,8 +21,8 @@
 #define FIRST_SEARCH_BYTES 512
 #define SEARCH_BYTES 65536
 /*
- * Bytes that are read, searched and expanded: at most so many, and so many for each byte of the file. Honest files need a tenth of
- * that; a small one made for it could keep its reader busy for hours.
+ * Bytes that are read, searched and expanded: at most so many, and so many for each byte of the file. Honest files need
+ * a tenth of that; a small one made for it could keep its reader busy for hours.
  */
 #define WORK_BYTES (512ULL << 20)
 #define WORK_FACTOR 100

@@ -7,9 +7,9 @@
  *   header    u32 magic | u16 kind | u16 0 | u32 plain_bytes | u32 stored_bytes | u32 crc of the 16 bytes
  *
  * All little-endian, the crc is that of zlib. A section is handed to its sink at once, so a file that was cut off, by
- * whatever ended its writer, is whole up to its last section. A damaged section is skipped: the reader goes on at the next
- * header that is sound, and counts what it could not read. It gives up, and counts the rest, when it has had to read and expand a
- * hundred times as much as the file has.
+ * whatever ended its writer, is whole up to its last section. A damaged section is skipped: the reader goes on at the
+ * next header that is sound, and counts what it could not read. It gives up, and counts the rest, when it has had to
+ * read and expand a hundred times as much as the file has.
  */
 #ifndef GECKOBPF_ARCHIVE_SECTION_H
 #define GECKOBPF_ARCHIVE_SECTION_H
@@ -46,8 +46,8 @@ struct section_damage {
 };
 
 /*
- * Reads the head of the file. `fd` is borrowed and must be seekable. 0; -EBADMSG: not a raw capture; -EPROTONOSUPPORT: of a
- * version that is not known; -ENOMEM; -errno.
+ * Reads the head of the file. `fd` is borrowed and must be seekable. 0; -EBADMSG: not a raw capture; -EPROTONOSUPPORT:
+ * of a version that is not known; -ENOMEM; -errno.
  */
 int section_reader_open(struct section_reader **out, int fd);
 void section_reader_close(struct section_reader *reader);

@@ -2,8 +2,8 @@
 /*
  * drain.c - see drain.h.
  *
- * Events come from several rings, so their order is made here: what is older than the moment before the rings were read,
- * less a moment for a record on its way into its ring, is complete, and is applied sorted by time.
+ * Events come from several rings, so their order is made here: what is older than the moment before the rings were
+ * read, less a moment for a record on its way into its ring, is complete, and is applied sorted by time.
  */
 #include "capture/drain.h"
 
@@ -72,8 +72,8 @@ static void publish_news(struct drain *drain);
 static void on_record(void *context, const void *record, size_t size);
 
 /*
- * All that is to be applied in order and happened before `time_ns`, at which something happened that is being read, is. It is in its
- * ring: it was on the way before that was.
+ * All that is to be applied in order and happened before `time_ns`, at which something happened that is being read, is.
+ * It is in its ring: it was on the way before that was.
  */
 static void catch_up(struct drain *drain, uint64_t time_ns)
 {

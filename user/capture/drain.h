@@ -19,8 +19,8 @@ struct records;
 struct sideband;
 
 /*
- * All four are borrowed; the publisher is flushed whenever events were applied. `dump_fd` >= 0: every record is also written there as it is, in the order it is applied.
- * 0 or -errno.
+ * All four are borrowed; the publisher is flushed whenever events were applied. `dump_fd` >= 0: every record is also
+ * written there as it is, in the order it is applied. 0 or -errno.
  */
 int drain_open(struct drain **out, struct kernel_side *kernel, struct sideband *sideband,
 	       struct records *records, struct publisher *publisher, int dump_fd);

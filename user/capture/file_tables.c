@@ -2,8 +2,8 @@
 /*
  * file_tables.c - see file_tables.h.
  *
- * What waits is tried again a second after something has happened that makes room, and only if that may suffice: to compile a large
- * file in vain costs tens of milliseconds.
+ * What waits is tried again a second after something has happened that makes room, and only if that may suffice: to
+ * compile a large file in vain costs tens of milliseconds.
  */
 #include "capture/file_tables.h"
 
@@ -170,8 +170,8 @@ static bool evict_one(struct file_tables *tables, uint64_t now_ns)
 }
 
 /*
- * Evicts as much as is needed, if all that nobody uses suffices; at least one, since what was there did not do. True: something has gone,
- * though perhaps in pieces that have yet to be compacted.
+ * Evicts as much as is needed, if all that nobody uses suffices; at least one, since what was there did not do. True:
+ * something has gone, though perhaps in pieces that have yet to be compacted.
  */
 static bool make_room(struct file_tables *tables, const struct store_size *size, uint64_t now_ns)
 {
@@ -371,8 +371,8 @@ void file_tables_use(struct file_tables *tables, uint32_t object, int change, ui
 }
 
 /*
- * Where file offset `offset`, at which code is mapped, is in the file's virtual addresses. False: in no segment with code. A page of the
- * file may hold the end of one segment and the start of the next, which lie at different addresses.
+ * Where file offset `offset`, at which code is mapped, is in the file's virtual addresses. False: in no segment with
+ * code. A page of the file may hold the end of one segment and the start of the next, which lie at different addresses.
  */
 static bool virtual_address(const struct file_table *file, uint64_t offset, uint64_t *out)
 {

@@ -34,12 +34,15 @@ struct file_tables_stats {
 int file_tables_open(struct file_tables **out, const struct unwind_memory *memory);
 void file_tables_close(struct file_tables *tables);
 
-/* The file's table is loaded with the next load, if that was not tried before. `object` is borrowed until file_tables_forget(). 0 or -ENOMEM. */
+/*
+ * The file's table is loaded with the next load, if that was not tried before. `object` is borrowed until
+ * file_tables_forget(). 0 or -ENOMEM.
+ */
 int file_tables_want(struct file_tables *tables, const struct object *object);
 
 /*
- * Compiles and stores what is wanted, and what waits if there is new room. *changed: files that were without a table have one now, see
- * file_tables_refresh(). 0 or -ENOMEM, with as much done as was possible.
+ * Compiles and stores what is wanted, and what waits if there is new room. *changed: files that were without a table
+ * have one now, see file_tables_refresh(). 0 or -ENOMEM, with as much done as was possible.
  */
 int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed);
 
@@ -47,8 +50,8 @@ int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed)
 void file_tables_use(struct file_tables *tables, uint32_t object, int change, uint64_t now_ns);
 
 /*
- * Fills in what a mapping says of its file's table: bias, page_offset, flags. `mapping->begin` is where `offset` of the file is mapped.
- * False: no code of the file is there.
+ * Fills in what a mapping says of its file's table: bias, page_offset, flags. `mapping->begin` is where `offset` of the
+ * file is mapped. False: no code of the file is there.
  */
 bool file_tables_resolve(const struct file_tables *tables, uint32_t object, uint64_t offset,
 			 struct gb_mapping *mapping);
@@ -56,7 +59,10 @@ bool file_tables_resolve(const struct file_tables *tables, uint32_t object, uint
 bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
 			 struct gb_mapping *mapping);
 
-/* The object goes, and its table with it; its number may be another's. False: not yet, somebody maps it or did a moment ago. */
+/*
+ * The object goes, and its table with it; its number may be another's. False: not yet, somebody maps it or did a moment
+ * ago.
+ */
 bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t now_ns);
 
 /* Memory for what is known of files, without the store. */

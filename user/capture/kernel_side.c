@@ -90,7 +90,10 @@ static void configure(struct kernel_side *kernel, const struct kernel_side_confi
 	rodata->cfg_control_wake_bytes = bpf_map__max_entries(kernel->skel->maps.control) / 4;
 }
 
-/* Whether a program may run when the kernel function `name` returns: it must be there, and tracing it allowed. 0 or -errno. */
+/*
+ * Whether a program may run when the kernel function `name` returns: it must be there, and tracing it allowed. 0 or
+ * -errno.
+ */
 static int can_trace(const char *name)
 {
 	const struct bpf_insn nothing[] = {

@@ -2,8 +2,9 @@
 /*
  * kernel_side.h - the BPF programs: loaded, attached, told whom to profile, asked what they counted.
  *
- * Open loads what every recording needs and the programs of its sources; attach starts the task and scheduler programs; those
- * of the sources they attach themselves (source.h). Wraps the skeleton; only drain.c and the sources see libbpf besides.
+ * Open loads what every recording needs and the programs of its sources; attach starts the task and scheduler programs;
+ * those of the sources they attach themselves (source.h). Wraps the skeleton; only drain.c and the sources see libbpf
+ * besides.
  */
 #ifndef GECKOBPF_CAPTURE_KERNEL_SIDE_H
 #define GECKOBPF_CAPTURE_KERNEL_SIDE_H

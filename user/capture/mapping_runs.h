@@ -2,8 +2,8 @@
 /*
  * mapping_runs.h - which parts of the kernel's array of mappings (GB_MAX_MAPPINGS) are whose.
  *
- * A set of mappings lies in a run, 16 << size_class long. A run that was given back is used again a second later, when no unwinder can
- * still be reading it (and no child that was forked meanwhile still shares it).
+ * A set of mappings lies in a run, 16 << size_class long. A run that was given back is used again a second later, when
+ * no unwinder can still be reading it (and no child that was forked meanwhile still shares it).
  */
 #ifndef GECKOBPF_CAPTURE_MAPPING_RUNS_H
 #define GECKOBPF_CAPTURE_MAPPING_RUNS_H

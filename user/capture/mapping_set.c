@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* mapping_set.c - see mapping_set.h. Room for both items that one may become is made first, so that nothing fails halfway. */
+/*
+ * mapping_set.c - see mapping_set.h. Room for both items that one may become is made first, so that nothing fails
+ * halfway.
+ */
 #include "capture/mapping_set.h"
 
 #include "base/array.h"
@@ -37,8 +40,8 @@ static void splice(struct mapping_set *set, size_t at, size_t drop, const struct
 }
 
 /*
- * Cuts the first mapping that reaches into [begin, end), if it begins before; within a longer one, two ends are left of it.
- * Returns where the new one is to be.
+ * Cuts the first mapping that reaches into [begin, end), if it begins before; within a longer one, two ends are left of
+ * it. Returns where the new one is to be.
  */
 static size_t cut_first(struct mapping_set *set, uint64_t begin, uint64_t end,
 			const struct mapping_counter *counter)

@@ -38,7 +38,10 @@ struct mapping_counter {
 /* Without counting. */
 void mapping_set_clear(struct mapping_set *set);
 
-/* Adds a mapping (begin < end); what it covers of others is theirs no more. 0, or -ENOMEM with nothing changed or counted. */
+/*
+ * Adds a mapping (begin < end); what it covers of others is theirs no more. 0, or -ENOMEM with nothing changed or
+ * counted.
+ */
 int mapping_set_overlay(struct mapping_set *set, const struct live_mapping *item,
 			const struct mapping_counter *counter);
 

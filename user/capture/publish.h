@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * publish.h - gives the unwinder in the kernel what it needs: a table for every mapped file, and the mappings of every process.
+ * publish.h - gives the unwinder in the kernel what it needs: a table for every mapped file, and the mappings of every
+ * process.
  *
  *   address space ──> sorted, nothing overlaps ──> a run in `mappings` ──> process_maps[tgid], by one update
  *   object ──> file_tables.h, once per file however many processes map it
@@ -29,22 +30,25 @@ struct publisher_stats {
 int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t max_bytes);
 void publisher_close(struct publisher *publisher);
 
-/* `process`, which is borrowed: its mappings may have changed; or it has ended (died_ns is set). Takes effect with the next flush. 0 or -ENOMEM. */
+/*
+ * `process`, which is borrowed: its mappings may have changed; or it has ended (died_ns is set). Takes effect with the
+ * next flush. 0 or -ENOMEM.
+ */
 int publisher_note(struct publisher *publisher, struct process *process);
 
 /* Publishes all that was noted. 0 or -ENOMEM. */
 int publisher_flush(struct publisher *publisher);
 
 /*
- * Makes an ordinary sample of a raw one (GB_RECORD_RAW, checked by the caller) by what is published of its process. `out`
- * has room for sizeof(struct gb_sample) and GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS words.
+ * Makes an ordinary sample of a raw one (GB_RECORD_RAW, checked by the caller) by what is published of its process.
+ * `out` has room for sizeof(struct gb_sample) and GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS words.
  */
 void publisher_unwind(struct publisher *publisher, const struct process *process,
 		      const struct gb_sample *raw, struct gb_sample *out);
 
 /*
- * The process, which has ended, is about to be forgotten, and its number may be another's. False: not yet, something of it is still
- * needed; it will not be for long.
+ * The process, which has ended, is about to be forgotten, and its number may be another's. False: not yet, something of
+ * it is still needed; it will not be for long.
  */
 bool publisher_forget_process(struct publisher *publisher, struct process *process);
 /* The same for a file that no process maps. Its table goes. */

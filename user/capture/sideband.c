@@ -6,8 +6,8 @@
  *
  *   data_tail (ours) .. data_head (the kernel's), both ever growing, taken modulo the size
  *
- * The kernel's store-release of data_head pairs with our load-acquire, our store-release of data_tail with its load. A record
- * that wraps around the end is copied together first.
+ * The kernel's store-release of data_head pairs with our load-acquire, our store-release of data_tail with its load. A
+ * record that wraps around the end is copied together first.
  */
 #include "capture/sideband.h"
 

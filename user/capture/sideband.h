@@ -2,8 +2,8 @@
 /*
  * sideband.h - executable mappings and execs of all processes, as the kernel's perf events tell them.
  *
- * One dummy perf event and one ring a CPU, all processes; MMAP2 (with build ids where the kernel has them) and COMM become
- * struct map_record. Their times are CLOCK_MONOTONIC, like those of the BPF records.
+ * One dummy perf event and one ring a CPU, all processes; MMAP2 (with build ids where the kernel has them) and COMM
+ * become struct map_record. Their times are CLOCK_MONOTONIC, like those of the BPF records.
  */
 #ifndef GECKOBPF_CAPTURE_SIDEBAND_H
 #define GECKOBPF_CAPTURE_SIDEBAND_H
@@ -17,8 +17,8 @@ struct sideband;
 typedef void (*sideband_take)(void *context, const void *record, size_t size);
 
 /*
- * Starts on all online CPUs. `wakes_at_once`: the rings become readable with every record, not only when they are a quarter full.
- * 0 or -errno of perf_event_open(2) or mmap(2).
+ * Starts on all online CPUs. `wakes_at_once`: the rings become readable with every record, not only when they are a
+ * quarter full. 0 or -errno of perf_event_open(2) or mmap(2).
  */
 int sideband_open(struct sideband **out, bool wakes_at_once);
 void sideband_close(struct sideband *sideband);

@@ -2,9 +2,9 @@
 /*
  * source.h - one way in which samples come about: a timer, and in time switches, probes, counters.
  *
- * A source is a file with a `struct source`, a file of BPF programs, and a row in source_table.c. Its programs are in optional
- * sections, SEC("?..."), and only those of the sources that a recording wants are loaded. What it keeps for one recording
- * is its state, which it alone understands.
+ * A source is a file with a `struct source`, a file of BPF programs, and a row in source_table.c. Its programs are in
+ * optional sections, SEC("?..."), and only those of the sources that a recording wants are loaded. What it keeps for
+ * one recording is its state, which it alone understands.
  */
 #ifndef GECKOBPF_CAPTURE_SOURCE_H
 #define GECKOBPF_CAPTURE_SOURCE_H

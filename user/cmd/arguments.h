@@ -53,7 +53,8 @@ int arguments_status(const struct arguments_files *files, bool lost);
 error_t arguments_option(int key, char *value, struct argp_state *state);
 
 /*
- * Parses, and wants a file. 0: run; -1: exit with *status, the help is printed or the error logged. `name`: "geckobpf report".
+ * Parses, and wants a file. 0: run; -1: exit with *status, the help is printed or the error logged. `name`: "geckobpf
+ * report".
  */
 int arguments_parse(const struct argp *argp, int argc, char **argv, const char *name,
 		    struct arguments_files *files, int *status);

@@ -14,12 +14,12 @@
  *     │ <──────────────────── stopped       │ no sample comes any more
  *     │ <──────────────────── saved PATH    │
  *
- * Every command is answered by "ok COMMAND" or "error COMMAND: CAUSE", in order; what is no command by "error: CAUSE". What was
- * accepted and failed later is "failed capture: CAUSE" or "failed save: CAUSE".
+ * Every command is answered by "ok COMMAND" or "error COMMAND: CAUSE", in order; what is no command by "error: CAUSE".
+ * What was accepted and failed later is "failed capture: CAUSE" or "failed save: CAUSE".
  *
- * The peer is not trusted: lines are bounded, a flood of them waits in its own pipe, and nothing ever waits for it. If it does
- * not read, CONTROL_QUEUE_BYTES of answers are kept for it; more than that end the control. So does a peer that is gone. If it
- * only closes its writing end, it is told what happens all the same. The recording goes on in each case.
+ * The peer is not trusted: lines are bounded, a flood of them waits in its own pipe, and nothing ever waits for it. If
+ * it does not read, CONTROL_QUEUE_BYTES of answers are kept for it; more than that end the control. So does a peer that
+ * is gone. If it only closes its writing end, it is told what happens all the same. The recording goes on in each case.
  */
 #ifndef GECKOBPF_CMD_CONTROL_H
 #define GECKOBPF_CMD_CONTROL_H
@@ -41,7 +41,10 @@ enum control_command {
 	CONTROL_STOP,
 };
 
-/* Owns the descriptors, which may be one and become non-blocking. 0 or -errno. NULL is fine for all other functions: no script. */
+/*
+ * Owns the descriptors, which may be one and become non-blocking. 0 or -errno. NULL is fine for all other functions: no
+ * script.
+ */
 int control_open(struct control **out, int in_fd, int out_fd);
 void control_close(struct control *control);
 

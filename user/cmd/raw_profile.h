@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* raw_profile.h - what commands make of raw captures, with all that is printed about it: session/conversion.h does the work. */
+/*
+ * raw_profile.h - what commands make of raw captures, with all that is printed about it: session/conversion.h does the
+ * work.
+ */
 #ifndef GECKOBPF_CMD_RAW_PROFILE_H
 #define GECKOBPF_CMD_RAW_PROFILE_H
 
@@ -18,16 +21,16 @@ struct raw_profile_options {
 };
 
 /*
- * Adds them to `profile` as one source called `name`, without a profile in between. Warns of what is missing. 0, or -errno, which has
- * been logged.
+ * Adds them to `profile` as one source called `name`, without a profile in between. Warns of what is missing. 0, or
+ * -errno, which has been logged.
  */
 int raw_profile_load(const char *const *paths, size_t count,
 		     const struct raw_profile_options *options, const char *name,
 		     struct stack_profile *profile);
 
 /*
- * Writes the profile to `output_path` (base/output.h). Warns of what is missing. *lost: the recordings had lost something. 0, or
- * -errno, which has been logged.
+ * Writes the profile to `output_path` (base/output.h). Warns of what is missing. *lost: the recordings had lost
+ * something. 0, or -errno, which has been logged.
  */
 int raw_profile_write(const char *const *paths, size_t count, const char *output_path,
 		      const struct raw_profile_options *options, bool *lost);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* record_text.h - what `geckobpf record` prints while it records: what happens, and the line that says how far it is. */
+/*
+ * record_text.h - what `geckobpf record` prints while it records: what happens, and the line that says how far it is.
+ */
 #ifndef GECKOBPF_CMD_RECORD_TEXT_H
 #define GECKOBPF_CMD_RECORD_TEXT_H
 

@@ -10,8 +10,8 @@ struct raw_profile_options;
 struct stack_profile;
 
 /*
- * Raw captures are one source, read with `options`: what several of them have of the same time counts once. 0, or -errno of the
- * first file that cannot be loaded, which has been logged.
+ * Raw captures are one source, read with `options`: what several of them have of the same time counts once. 0, or
+ * -errno of the first file that cannot be loaded, which has been logged.
  */
 int stack_files_load(struct stack_profile **out, const char *const *paths, size_t count,
 		     const struct raw_profile_options *options);

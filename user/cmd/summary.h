@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* summary.h - what is said on the terminal when a file of a recording was written: what is in it, and what is not, and why. */
+/*
+ * summary.h - what is said on the terminal when a file of a recording was written: what is in it, and what is not, and
+ * why.
+ */
 #ifndef GECKOBPF_CMD_SUMMARY_H
 #define GECKOBPF_CMD_SUMMARY_H
 

@@ -13,8 +13,8 @@
 struct stack_profile;
 
 /*
- * Root first; the number is of samples or, `by_cpu`, of microseconds of CPU time, and never 0. Threads of one name, in processes
- * of one name, share their lines. 0, -ENOMEM, or the error of the stream as -errno.
+ * Root first; the number is of samples or, `by_cpu`, of microseconds of CPU time, and never 0. Threads of one name, in
+ * processes of one name, share their lines. 0, -ENOMEM, or the error of the stream as -errno.
  */
 int folded_write(const struct stack_profile *profile, bool by_cpu, FILE *out);
 

@@ -2,8 +2,8 @@
 /*
  * gecko_thread.h - one thread of a Gecko profile: its rows, and the stacks that it meets, as they come.
  *
- * A row is [stack,time,0,delta]: time in ms, delta the CPU time in ns since the row before. Stacks and frames have numbers of the
- * thread's own, in order of first use.
+ * A row is [stack,time,0,delta]: time in ms, delta the CPU time in ns since the row before. Stacks and frames have
+ * numbers of the thread's own, in order of first use.
  */
 #ifndef GECKOBPF_FORMAT_GECKO_THREAD_H
 #define GECKOBPF_FORMAT_GECKO_THREAD_H

@@ -2,8 +2,8 @@
 /*
  * hot_list.c - see hot_list.h.
  *
- * Every count goes up its stack once and is added to each function it meets; a function remembers the last count that was
- * added to it, so that recursion does not count twice.
+ * Every count goes up its stack once and is added to each function it meets; a function remembers the last count that
+ * was added to it, so that recursion does not count twice.
  */
 #include "format/hot_list.h"
 

@@ -22,7 +22,9 @@ struct hot_sum {
 
 struct hot_row {
 	uint32_t key; /* number of the function, thread or process */
-	/* As the leaf; and anywhere on the stack, once however often it is there. For threads and processes the same. */
+	/*
+	 * As the leaf; and anywhere on the stack, once however often it is there. For threads and processes the same.
+	 */
 	struct hot_sum self, total;
 };
 

@@ -21,7 +21,10 @@ struct json_format {
 /* NULL: no format has that name. */
 const struct json_format *json_format_find(const char *name);
 
-/* A whole profile: open, walk, close. `format` NULL: Gecko. 0, the output's error, -ENOMEM, -errno (what does not fit into memory has a file, see spool.h). */
+/*
+ * A whole profile: open, walk, close. `format` NULL: Gecko. 0, the output's error, -ENOMEM, -errno (what does not fit
+ * into memory has a file, see spool.h).
+ */
 int json_format_write(const struct json_format *format, const struct profile_input *input,
 		      struct output *output, struct profile_summary *summary);
 

@@ -2,9 +2,9 @@
 /*
  * json_walk.c - see json_walk.h. Brackets and commas of the outer levels are read here, all else by jansson.
  *
- * jansson does not survive a failed allocation in the middle of a text: it goes on with half a token and writes past its
- * memory. So none fails: its allocator leaves the parser instead, and what was allocated goes all at once, with the blocks it
- * is in. That is also less work than freeing each number of a table.
+ * jansson does not survive a failed allocation in the middle of a text: it goes on with half a token and writes past
+ * its memory. So none fails: its allocator leaves the parser instead, and what was allocated goes all at once, with the
+ * blocks it is in. That is also less work than freeing each number of a table.
  */
 #include "format/json_walk.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * json_walk.h - goes through the outer levels of a JSON text; only what is asked for becomes a tree in memory, one value
- * at a time.
+ * json_walk.h - goes through the outer levels of a JSON text; only what is asked for becomes a tree in memory, one
+ * value at a time.
  *
  *   { "meta": VALUE, "processes": [ { "threads": [ VALUE, VALUE, ... ] } ] }
  *

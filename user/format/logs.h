@@ -20,8 +20,8 @@ bool logs_has_process(const struct process *process);
 void logs_write_process(struct json *json, const struct process *process);
 
 /*
- * The key "profileGatheringLog" with its value: how this profile was made, up to here; all but this text and the logs has gone through the
- * compression. Nothing if nobody measured it.
+ * The key "profileGatheringLog" with its value: how this profile was made, up to here; all but this text and the logs
+ * has gone through the compression. Nothing if nobody measured it.
  */
 void logs_write_stages(struct json *json, const struct profile_input *input);
 

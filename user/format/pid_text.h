@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pid_text.h - what a process is called by number: an image that was not the first under its pid needs another, "42.1". */
+/*
+ * pid_text.h - what a process is called by number: an image that was not the first under its pid needs another, "42.1".
+ */
 #ifndef GECKOBPF_FORMAT_PID_TEXT_H
 #define GECKOBPF_FORMAT_PID_TEXT_H
 

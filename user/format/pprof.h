@@ -2,9 +2,9 @@
 /*
  * pprof.h - a profile for pprof: the message Profile of its profile.proto, gzip.
  *
- * A sample is a stack of a thread with the values "samples" (count), "cpu" and "wall" (nanoseconds; "cpu" is what is shown
- * unless told) and the labels "process", "thread", "pid" and "tid". A location is a function of a lib, without an address;
- * libs are mappings.
+ * A sample is a stack of a thread with the values "samples" (count), "cpu" and "wall" (nanoseconds; "cpu" is what is
+ * shown unless told) and the labels "process", "thread", "pid" and "tid". A location is a function of a lib, without an
+ * address; libs are mappings.
  */
 #ifndef GECKOBPF_FORMAT_PPROF_H
 #define GECKOBPF_FORMAT_PPROF_H

@@ -2,8 +2,8 @@
 /*
  * processed.c - see processed.h.
  *
- * Threads and stacks have a pool of spools each: one is empty whenever a process has ended, so that what it spilled is forgotten, the
- * other never.
+ * Threads and stacks have a pool of spools each: one is empty whenever a process has ended, so that what it spilled is
+ * forgotten, the other never.
  */
 #include "format/processed.h"
 

@@ -4,12 +4,12 @@
  *
  *   { threads: [ ... ], libs: [ ... ], shared: { stackTable, frameTable, funcTable, ..., stringArray }, meta: { ... }, logs }
  *
- * Against the Gecko format: stacks, frames and functions exist once for all threads, tables are columns, samples have weights, and
- * the profile says which threads to show first.
+ * Against the Gecko format: stacks, frames and functions exist once for all threads, tables are columns, samples have
+ * weights, and the profile says which threads to show first.
  *
- * The order is that in which things are known: a thread is written when its process has ended, what all threads share when all have, and
- * meta, which names the busiest, last. Rows wait as text in spools until then: memory grows with the code that was met, not
- * with samples.
+ * The order is that in which things are known: a thread is written when its process has ended, what all threads share
+ * when all have, and meta, which names the busiest, last. Rows wait as text in spools until then: memory grows with the
+ * code that was met, not with samples.
  */
 #ifndef GECKOBPF_FORMAT_PROCESSED_H
 #define GECKOBPF_FORMAT_PROCESSED_H

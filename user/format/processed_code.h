@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * processed_code.h - what all threads of a processed profile share, but for stacks: each thing has a row of its own, once in the profile,
- * whatever the number of processes that met it.
+ * processed_code.h - what all threads of a processed profile share, but for stacks: each thing has a row of its own,
+ * once in the profile, whatever the number of processes that met it.
  *
  *   frame row ──> function row ──> resource row ("libc.so.6") ──> string
  *       │              └─> source row (a file name), string
  *       ├─> lib row (path, build id)
  *       └─> native symbol row ──> lib, string
  *
- * Rows are numbered 0, 1, 2, ... in order of first use and kept in memory until they are written: there are as many as there is
- * code that was met, which does not grow with samples.
+ * Rows are numbered 0, 1, 2, ... in order of first use and kept in memory until they are written: there are as many as
+ * there is code that was met, which does not grow with samples.
  */
 #ifndef GECKOBPF_FORMAT_PROCESSED_CODE_H
 #define GECKOBPF_FORMAT_PROCESSED_CODE_H
@@ -49,7 +49,10 @@ int processed_code_string(struct processed_code *code, const char *text, size_t 
 /* `id` may be empty: the path alone tells the file. */
 int processed_code_lib(struct processed_code *code, const char *path,
 		       const struct build_id *build_id, uint32_t *id);
-/* `name`: a string; `resource`: the name of the file or the like that it is in; `source`: of the file with its source. NULL: none. */
+/*
+ * `name`: a string; `resource`: the name of the file or the like that it is in; `source`: of the file with its source.
+ * NULL: none.
+ */
 int processed_code_function(struct processed_code *code, uint32_t name, const char *resource,
 			    const char *source, uint32_t *id);
 int processed_code_symbol(struct processed_code *code, const struct processed_symbol *symbol,

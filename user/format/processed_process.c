@@ -2,7 +2,8 @@
 /*
  * processed_process.c - see processed_process.h.
  *
- * A stack of the process is looked up once, when a row has it that none had before (stacks_user); so is a frame, and a function.
+ * A stack of the process is looked up once, when a row has it that none had before (stacks_user); so is a frame, and a
+ * function.
  */
 #include "format/processed_process.h"
 
@@ -174,7 +175,10 @@ static int find_lib(struct processed_process *process, const struct object *obje
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* Frames of a function with a name are of any address in it. What is inlined is part of the symbol of what it is inlined into. */
+/*
+ * Frames of a function with a name are of any address in it. What is inlined is part of the symbol of what it is
+ * inlined into.
+ */
 static int add_symbol(struct processed_process *process, const struct profile_frame *frame,
 		      struct processed_frame *row)
 {
@@ -201,7 +205,9 @@ static int add_symbol(struct processed_process *process, const struct profile_fr
 	return err ? err : processed_code_symbol(process->tables.code, &symbol, &row->symbol);
 }
 
-/* Where in its file it is. That is asked for first: who cannot read a file does not say that its build id is not known. */
+/*
+ * Where in its file it is. That is asked for first: who cannot read a file does not say that its build id is not known.
+ */
 static int place_frame(struct processed_process *process, const struct profile_frame *frame,
 		       const struct profile_function *function, struct processed_frame *row)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * processed_process.h - a process on its way into a processed profile: its frames and stacks become rows of the tables that all share,
- * its threads become columns.
+ * processed_process.h - a process on its way into a processed profile: its frames and stacks become rows of the tables
+ * that all share, its threads become columns.
  */
 #ifndef GECKOBPF_FORMAT_PROCESSED_PROCESS_H
 #define GECKOBPF_FORMAT_PROCESSED_PROCESS_H

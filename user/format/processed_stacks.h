@@ -4,8 +4,8 @@
  *
  *   row: frame, and how many rows before it that of its prefix is (0: it is a root)
  *
- * Rows go to spools. Which rows there are is remembered of the latest PROCESSED_STACKS_MAX only; what comes again later has another row,
- * which costs a few bytes and changes nothing of what the profile says.
+ * Rows go to spools. Which rows there are is remembered of the latest PROCESSED_STACKS_MAX only; what comes again later
+ * has another row, which costs a few bytes and changes nothing of what the profile says.
  */
 #ifndef GECKOBPF_FORMAT_PROCESSED_STACKS_H
 #define GECKOBPF_FORMAT_PROCESSED_STACKS_H
@@ -31,7 +31,10 @@ struct processed_stacks {
 int processed_stacks_open(struct processed_stacks *stacks, struct spool_pool *pool);
 void processed_stacks_close(struct processed_stacks *stacks);
 
-/* *id: the row of a frame on the stack of row `prefix` (PROCESSED_NONE: it is a root). 0, -ENOMEM, -E2BIG: too many rows; -errno of the spool. */
+/*
+ * *id: the row of a frame on the stack of row `prefix` (PROCESSED_NONE: it is a root). 0, -ENOMEM, -E2BIG: too many
+ * rows; -errno of the spool.
+ */
 int processed_stacks_add(struct processed_stacks *stacks, uint32_t prefix, uint32_t frame,
 			 uint32_t *id);
 

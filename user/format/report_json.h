@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* report_json.h - the hottest functions, threads or processes as one line of JSON for scripts; its fields are in the manual page. */
+/*
+ * report_json.h - the hottest functions, threads or processes as one line of JSON for scripts; its fields are in the
+ * manual page.
+ */
 #ifndef GECKOBPF_FORMAT_REPORT_JSON_H
 #define GECKOBPF_FORMAT_REPORT_JSON_H
 

@@ -102,7 +102,9 @@ int spool_open(struct spool **out, struct spool_pool *pool)
 
 /* ---- packing ------------------------------------------------------------------- */
 
-/* A packed piece moves to memory of its size; cutting it off would leave holes between such pieces that hold no chunk. */
+/*
+ * A packed piece moves to memory of its size; cutting it off would leave holes between such pieces that hold no chunk.
+ */
 static void take_back(struct spool_pool *pool, struct deflater_job *job)
 {
 	struct spool_chunk *chunk = (struct spool_chunk *)job;

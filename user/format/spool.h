@@ -8,8 +8,8 @@
  *   spool A  [file 0..4k)[file 9k..12k) | chunk chunk    each: its pieces in the file, oldest first,
  *   spool B  [file 4k..9k)              | chunk          then its chunks in memory
  *
- * With a deflater, the largest chunks (64 KiB) are packed when they are full, while the next ones are being filled, and all when they are
- * spilled.
+ * With a deflater, the largest chunks (64 KiB) are packed when they are full, while the next ones are being filled, and
+ * all when they are spilled.
  *
  * Errors stick to the pool: after one, every call on its spools returns it.
  */
@@ -30,8 +30,8 @@ struct spool_pool;
 const char *spool_directory(void);
 
 /*
- * `bound_bytes`: how much memory the bytes of all spools may take; 0: SPOOL_MEMORY_BYTES. `deflater`: borrowed, and for this pool alone;
- * NULL: nothing is packed. 0 or -ENOMEM.
+ * `bound_bytes`: how much memory the bytes of all spools may take; 0: SPOOL_MEMORY_BYTES. `deflater`: borrowed, and for
+ * this pool alone; NULL: nothing is packed. 0 or -ENOMEM.
  */
 int spool_pool_open(struct spool_pool **out, size_t bound_bytes, struct deflater *deflater);
 /* All its spools are closed before. NULL is fine. */

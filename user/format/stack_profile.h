@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stack_profile.h - which stacks had how many samples and how much CPU time, in which thread: what reports and the formats
- * of other tools are made of.
+ * stack_profile.h - which stacks had how many samples and how much CPU time, in which thread: what reports and the
+ * formats of other tools are made of.
  *
  *   source <── process <── thread ──> counts: (stack, samples, CPU ns)
  *   (a file)                                     │
  *                             stack: (prefix, function) <── its callees
  *                                         function: (name, lib)
  *
- * Texts, functions and stacks are numbered in order of first use and exist once, whoever has them; a stack's prefix has a
- * smaller number than the stack. A loader adds from the left to the right: what is added belongs to the last thing added
- * on its left. Several files may be loaded into one profile.
+ * Texts, functions and stacks are numbered in order of first use and exist once, whoever has them; a stack's prefix has
+ * a smaller number than the stack. A loader adds from the left to the right: what is added belongs to the last thing
+ * added on its left. Several files may be loaded into one profile.
  */
 #ifndef GECKOBPF_FORMAT_STACK_PROFILE_H
 #define GECKOBPF_FORMAT_STACK_PROFILE_H

@@ -2,8 +2,8 @@
 /*
  * stack_sink.c - see stack_sink.h.
  *
- * A thread's own numbers of stacks are the rows of its table of sums. When its process ends, they become stacks of the profile, in the
- * order in which the thread met them.
+ * A thread's own numbers of stacks are the rows of its table of sums. When its process ends, they become stacks of the
+ * profile, in the order in which the thread met them.
  */
 #include "format/stack_sink.h"
 

@@ -18,8 +18,8 @@ void stack_sink_add_losses(struct stack_source *source, const struct profile_inp
 			   const struct profile_summary *summary);
 
 /*
- * A sink that adds the recording as another source, called `path`. `profile` and `input` are borrowed. If the walk fails, the profile is
- * good for nothing but closing. 0 or -ENOMEM.
+ * A sink that adds the recording as another source, called `path`. `profile` and `input` are borrowed. If the walk
+ * fails, the profile is good for nothing but closing. 0 or -ENOMEM.
  */
 int stack_sink_open(struct profile_sink **out, const struct profile_input *input, const char *path,
 		    struct stack_profile *profile);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* thread_json.h - what both of the front-end's formats say of a thread, but for its rows: members of an object that is open. */
+/*
+ * thread_json.h - what both of the front-end's formats say of a thread, but for its rows: members of an object that is
+ * open.
+ */
 #ifndef GECKOBPF_FORMAT_THREAD_JSON_H
 #define GECKOBPF_FORMAT_THREAD_JSON_H
 

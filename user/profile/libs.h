@@ -56,8 +56,8 @@ struct profile_libs {
 };
 
 /*
- * What was mapped at the end, sorted by start, none overlapping. `used` holds the numbers of the objects to list. The caller frees
- * libs->items. 0 or -ENOMEM.
+ * What was mapped at the end, sorted by start, none overlapping. `used` holds the numbers of the objects to list. The
+ * caller frees libs->items. 0 or -ENOMEM.
  */
 int libs_list(const struct address_space *space, const struct u64_map *used,
 	      struct profile_libs *out);

@@ -8,8 +8,8 @@
  *                                              frame: (function, where in it, category)     (frames.h)
  *                                                  function: (kind, name, lib)
  *
- * Stacks, frames and functions are numbered 0, 1, 2, ... in each process, in order of first use. Names are in parts: it is for a format
- * to say "f (in lib)". Times are nanoseconds since the profile's time 0.
+ * Stacks, frames and functions are numbered 0, 1, 2, ... in each process, in order of first use. Names are in parts: it
+ * is for a format to say "f (in lib)". Times are nanoseconds since the profile's time 0.
  *
  * Markers and counters will stand beside the rows of a thread and a process, once something records them.
  */
@@ -58,8 +58,8 @@ struct profile_function {
 	const char *lib; /* the name of the file, or "[kernel]", "[heap]"; NULL: none */
 	const struct object *object; /* the file; NULL: none */
 	/*
-	 * Of code without a name: the offset in the file, or the address if it has no lib either. Of what is no code: the value of the frame.
-	 * 0 if it has a name.
+	 * Of code without a name: the offset in the file, or the address if it has no lib either. Of what is no code:
+	 * the value of the frame. 0 if it has a name.
 	 */
 	uint64_t value;
 	const char *file; /* of the source; NULL: not known */
@@ -76,8 +76,8 @@ struct profile_frame {
 		inlined_into; /* the number of the frame that it is part of; FRAME_NONE: it is the function itself */
 	uint32_t line, column; /* 0: not known */
 	/*
-	 * As it was looked up: of a caller, the call. Frames are one for each function and place that is known of it, so it is the first address
-	 * that was met there; if no names are wanted, frames are one for each address.
+	 * As it was looked up: of a caller, the call. Frames are one for each function and place that is known of it,
+	 * so it is the first address that was met there; if no names are wanted, frames are one for each address.
 	 */
 	uint64_t address;
 	uint64_t offset; /* of it in the function's file; see libs_relative_address() */

@@ -28,8 +28,8 @@ struct profile_pass {
 };
 
 /*
- * Sends the process to the sink, if it has samples or `keep_empty`; `progress`: a piece of PROCESS_UNITS. 0, -ENOMEM, or the sink's
- * error.
+ * Sends the process to the sink, if it has samples or `keep_empty`; `progress`: a piece of PROCESS_UNITS. 0, -ENOMEM,
+ * or the sink's error.
  */
 int process_walk(struct profile_pass *pass, struct process *process, bool keep_empty,
 		 struct progress *progress);

@@ -35,8 +35,8 @@ struct profile_input {
 	/* What the profile says as a whole, if that is not what `facts` say; in the clock of `facts`. NULL: it is. */
 	const struct recording_facts *whole;
 	/*
-	 * A recording of another clock (facts->lead_ns), for the same profile; NULL: none. Its facts, processes, objects
-	 * and kernel count. No two processes of all have the same tgid and life.
+	 * A recording of another clock (facts->lead_ns), for the same profile; NULL: none. Its facts, processes,
+	 * objects and kernel count. No two processes of all have the same tgid and life.
 	 */
 	const struct profile_input *next;
 };
@@ -80,8 +80,8 @@ struct profile_summary {
 };
 
 /*
- * Sends all to `sink`, which the caller opened and closes. `summary->top_count` asks for that many hottest functions at most. The first
- * error ends the work: nothing more is read. 0, -ENOMEM, or the sink's error.
+ * Sends all to `sink`, which the caller opened and closes. `summary->top_count` asks for that many hottest functions at
+ * most. The first error ends the work: nothing more is read. 0, -ENOMEM, or the sink's error.
  */
 int profile_walk(const struct profile_input *input, struct profile_sink *sink,
 		 struct profile_summary *summary);

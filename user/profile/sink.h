@@ -10,8 +10,8 @@
  *   begin_process ...                one process at a time, so its tables are forgotten then
  *   end                              what the whole has to say of itself
  *
- * A sink is embedded in a struct of its own. Memory is bounded: a sink keeps what it has to keep of rows outside of memory, and numbers
- * of stacks by a stacks_user, whose memory counts and which is emptied when there are too many.
+ * A sink is embedded in a struct of its own. Memory is bounded: a sink keeps what it has to keep of rows outside of
+ * memory, and numbers of stacks by a stacks_user, whose memory counts and which is emptied when there are too many.
  *
  * Each function returns 0 or -errno, which ends the walk; then nothing but close() is called.
  */

@@ -2,8 +2,9 @@
 /*
  * stacks.c - see stacks.h.
  *
- * Most samples are at a leaf that was met before: its node knows its stack. Otherwise the walk goes up to the first node that has one,
- * and comes back down adding stacks, so that a prefix has a smaller number than what it is a prefix of.
+ * Most samples are at a leaf that was met before: its node knows its stack. Otherwise the walk goes up to the first
+ * node that has one, and comes back down adding stacks, so that a prefix has a smaller number than what it is a prefix
+ * of.
  */
 #include "profile/stacks.h"
 
@@ -283,8 +284,8 @@ static bool is_kernel(const struct node *node)
 }
 
 /*
- * From a leaf to the first node that has a stack, or past the root. A user frame right below the kernel's is a leaf as well: it was
- * interrupted there.
+ * From a leaf to the first node that has a stack, or past the root. A user frame right below the kernel's is a leaf as
+ * well: it was interrupted there.
  */
 static int climb(struct stacks *stacks, uint32_t number, uint32_t *stack)
 {

@@ -5,7 +5,9 @@
 #include "buffer/profile_buffer.h"
 #include "target/process.h"
 
-/* Sends a row that brings the thread's CPU time to `cpu_ns`; the row says the rest, its time being what was recorded. */
+/*
+ * Sends a row that brings the thread's CPU time to `cpu_ns`; the row says the rest, its time being what was recorded.
+ */
 static int put_row(struct profile_thread *thread, struct profile_sink *sink,
 		   struct profile_row *row, uint64_t cpu_ns)
 {

@@ -9,9 +9,10 @@
  *   mapping           others cover it since before the horizon
  *   object            no mapping refers to it
  *
- * The horizon is where profiles begin: what was before is in none of them, though buffers may hold samples of it still, and these
- * may name a thread whose number is another's by now. A sample that is later than the end of its thread counts as the end.
- * What went may be asked for all the same, by a record that names a thread: it is made anew, as itself, for names are complete.
+ * The horizon is where profiles begin: what was before is in none of them, though buffers may hold samples of it still,
+ * and these may name a thread whose number is another's by now. A sample that is later than the end of its thread
+ * counts as the end. What went may be asked for all the same, by a record that names a thread: it is made anew, as
+ * itself, for names are complete.
  */
 #ifndef GECKOBPF_RECORDING_EXPIRE_H
 #define GECKOBPF_RECORDING_EXPIRE_H
@@ -27,7 +28,9 @@ struct process;
 struct processes;
 
 struct expire_horizon {
-	/* All records of what was before have been applied: at least some seconds ago. Nothing goes that ended later. */
+	/*
+	 * All records of what was before have been applied: at least some seconds ago. Nothing goes that ended later.
+	 */
 	uint64_t settled_ns;
 	/* Samples up to then are in no profile any more; 0: all are. Never falls. */
 	uint64_t hidden_ns;
@@ -58,7 +61,10 @@ struct expire_tables {
 /* Marks the objects of address spaces that are not those of processes, before every expire_run(). */
 void expire_mark(const struct address_space *space);
 
-/* Adds what went to *counts. Never fails: what cannot go now goes the next time. Closes the buffers of processes that go. */
+/*
+ * Adds what went to *counts. Never fails: what cannot go now goes the next time. Closes the buffers of processes that
+ * go.
+ */
 void expire_run(const struct expire_tables *tables, const struct expire_horizon *horizon,
 		struct expire_counts *counts);
 

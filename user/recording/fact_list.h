@@ -2,8 +2,8 @@
 /*
  * fact_list.h - facts for the profilingLog (recording.h), as many as there are, in the order in which they were added.
  *
- * The list has copies of all texts. It remembers that memory was out, so that a row of calls needs one check; what found no memory
- * is not in it.
+ * The list has copies of all texts. It remembers that memory was out, so that a row of calls needs one check; what
+ * found no memory is not in it.
  */
 #ifndef GECKOBPF_RECORDING_FACT_LIST_H
 #define GECKOBPF_RECORDING_FACT_LIST_H

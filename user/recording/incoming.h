@@ -3,8 +3,8 @@
  * incoming.h - the mappings of images whose exec event has not come yet.
  *
  * exec, as the kernel tells it:   RECORD_IMAGE  RECORD_MAP...  GB_TASK_EXEC
- * The mappings come before the event that names the image (it carries the new exec_id), so they are collected here, by process id;
- * the image then takes them over.
+ * The mappings come before the event that names the image (it carries the new exec_id), so they are collected here, by
+ * process id; the image then takes them over.
  */
 #ifndef GECKOBPF_RECORDING_INCOMING_H
 #define GECKOBPF_RECORDING_INCOMING_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lives.c - which processes are there: those that records name, until one says that they ended, or a roll call finds them gone. */
+/*
+ * lives.c - which processes are there: those that records name, until one says that they ended, or a roll call finds
+ * them gone.
+ */
 #include "buffer/profile_buffer.h"
 #include "recording/records.h"
 #include "recording/records_state.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * map_records.h - records of code that is mapped, and of exec, which discards all mappings. They are made in user space, of the kernel's
- * side-band events (capture/sideband.h).
+ * map_records.h - records of code that is mapped, and of exec, which discards all mappings. They are made in user
+ * space, of the kernel's side-band events (capture/sideband.h).
  */
 #ifndef GECKOBPF_RECORDING_MAP_RECORDS_H
 #define GECKOBPF_RECORDING_MAP_RECORDS_H

@@ -24,8 +24,8 @@ int merged_facts_open(struct merged_facts **out);
 void merged_facts_close(struct merged_facts *merged);
 
 /*
- * Adds a recording, the earliest first; `facts` and `name` are copied. `later_ns` added to its times makes them those of the first
- * one's clock (modulo 2^64; those that would be before 0 become 0). 0 or -ENOMEM.
+ * Adds a recording, the earliest first; `facts` and `name` are copied. `later_ns` added to its times makes them those
+ * of the first one's clock (modulo 2^64; those that would be before 0 become 0). 0 or -ENOMEM.
  */
 int merged_facts_add(struct merged_facts *merged, const struct recording_facts *facts,
 		     const char *name, uint64_t later_ns);

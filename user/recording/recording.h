@@ -66,7 +66,10 @@ struct recording_facts {
 	size_t log_count;
 	size_t include_args; /* how many arguments of a command line go into the process name */
 	uint32_t writer_pid; /* who wrote the profile, for the profileGatheringLog */
-	/* Tells the machine's clock and process ids from others: as in /proc/sys/kernel/random/boot_id. NULL: not known. */
+	/*
+	 * Tells the machine's clock and process ids from others: as in /proc/sys/kernel/random/boot_id. NULL: not
+	 * known.
+	 */
 	const char *boot_id;
 	uint64_t began_ns; /* of the boot: names the recording that this is of; 0: not known */
 	/* start_ns is so long after the profile's time 0: of a recording that others of another clock come with. */

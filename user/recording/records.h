@@ -5,8 +5,8 @@
  *   drain ──> records ──> target (who, where)
  *                  └────> buffer (samples)
  *
- * When a record may be applied is said by records_order(). Knows nothing of libbpf: a stream of records from a file does as well, one
- * after the other as they were applied. Each kind of record is a row in record_table.c.
+ * When a record may be applied is said by records_order(). Knows nothing of libbpf: a stream of records from a file
+ * does as well, one after the other as they were applied. Each kind of record is a row in record_table.c.
  */
 #ifndef GECKOBPF_RECORDING_RECORDS_H
 #define GECKOBPF_RECORDING_RECORDS_H
@@ -68,12 +68,15 @@ enum record_order records_order(const struct records *records, const void *recor
 /* Takes a record of `size` bytes. Never fails: what cannot be used is counted. */
 void records_apply(struct records *records, const void *record, size_t size);
 
-/* Takes from processes that have ended what their buffers no longer need; once in a while, when no sample of theirs is under way. */
+/*
+ * Takes from processes that have ended what their buffers no longer need; once in a while, when no sample of theirs is
+ * under way.
+ */
 void records_finish_ended(struct records *records);
 
 /*
- * A roll call, for those whose exit was lost: after records_call_roll() every thread there is is told (GB_TASK_SEEN), then who was
- * not told ended at `time_ns`.
+ * A roll call, for those whose exit was lost: after records_call_roll() every thread there is is told (GB_TASK_SEEN),
+ * then who was not told ended at `time_ns`.
  */
 void records_call_roll(struct records *records);
 void records_end_roll(struct records *records, uint64_t time_ns);

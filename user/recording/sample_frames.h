@@ -15,8 +15,9 @@ struct sample_entry;
 #define SAMPLE_FRAMES_MAX (GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS + 1)
 
 /*
- * Fills in the frames and the stack addresses of `entry`. The record, which is consistent, has the leaf first; the buffer wants
- * the root first. A stack that ended early has a root of kind GB_FRAME_TRUNCATED. `frames` has room for SAMPLE_FRAMES_MAX.
+ * Fills in the frames and the stack addresses of `entry`. The record, which is consistent, has the leaf first; the
+ * buffer wants the root first. A stack that ended early has a root of kind GB_FRAME_TRUNCATED. `frames` has room for
+ * SAMPLE_FRAMES_MAX.
  */
 void sample_frames_turn(const struct gb_sample *sample, struct frame *frames,
 			struct sample_entry *entry);

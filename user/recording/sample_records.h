@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sample_records.h - records of samples, struct gb_sample: with frames, or raw, with registers and stack memory that are yet to be unwound.
+ * sample_records.h - records of samples, struct gb_sample: with frames, or raw, with registers and stack memory that
+ * are yet to be unwound.
  *
  *   raw_record ── records_listener.unwind ──> sample_record ── sample_frames.h ──> the process's buffer
  */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* time_ranges.h - stretches of time in order, none of which touches another: when a recording was paused, for instance. */
+/*
+ * time_ranges.h - stretches of time in order, none of which touches another: when a recording was paused, for instance.
+ */
 #ifndef GECKOBPF_RECORDING_TIME_RANGES_H
 #define GECKOBPF_RECORDING_TIME_RANGES_H
 

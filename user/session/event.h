@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* event.h - what a session tells its owner, in the order in which it happens. Flat, so that one process can tell it another. */
+/*
+ * event.h - what a session tells its owner, in the order in which it happens. Flat, so that one process can tell it
+ * another.
+ */
 #ifndef GECKOBPF_SESSION_EVENT_H
 #define GECKOBPF_SESSION_EVENT_H
 
@@ -38,7 +41,10 @@ struct session_saved {
 	char path[SESSION_PATH_BYTES]; /* "-": stdout */
 	uint64_t bytes; /* of the file */
 	struct counters counters; /* as of its end */
-	/* Of a raw capture only `samples` and `damaged` are known. Lists live during the call; those of a capture are empty. */
+	/*
+	 * Of a raw capture only `samples` and `damaged` are known. Lists live during the call; those of a capture are
+	 * empty.
+	 */
 	struct profile_summary profile;
 	uint64_t
 		missed; /* SESSION_STREAM: samples that were overwritten before they could be written */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gathered_facts.h - everything that the files of a recording say that is not a sample: for profiles, raw captures and streams. */
+/*
+ * gathered_facts.h - everything that the files of a recording say that is not a sample: for profiles, raw captures and
+ * streams.
+ */
 #ifndef GECKOBPF_SESSION_GATHERED_FACTS_H
 #define GECKOBPF_SESSION_GATHERED_FACTS_H
 
@@ -25,8 +28,8 @@ struct gathered_facts {
 void gathered_facts_collect(const struct session *session, struct gathered_facts *out);
 
 /*
- * The counters and how they came about become the log. `symbols_error`: as setting_facts_add(). 0; -ENOMEM: what found no memory is
- * not in it.
+ * The counters and how they came about become the log. `symbols_error`: as setting_facts_add(). 0; -ENOMEM: what found
+ * no memory is not in it.
  */
 int gathered_facts_log(const struct session *session, int symbols_error,
 		       struct gathered_facts *out);

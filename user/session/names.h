@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.h - where the names of code in raw captures come from: files here or elsewhere, servers, and what the captures have of kernels. */
+/*
+ * names.h - where the names of code in raw captures come from: files here or elsewhere, servers, and what the captures
+ * have of kernels.
+ */
 #ifndef GECKOBPF_SESSION_NAMES_H
 #define GECKOBPF_SESSION_NAMES_H
 
@@ -20,8 +23,8 @@ struct names {
 };
 
 /*
- * Also decides which files that were recorded without a build id are the ones that are here: of this boot, and untouched since. 0 or
- * -errno.
+ * Also decides which files that were recorded without a build id are the ones that are here: of this boot, and
+ * untouched since. 0 or -errno.
  */
 int names_open(struct names *names, const struct captures *captures,
 	       const struct conversion_options *options);

@@ -311,8 +311,8 @@ static void tell_lost(struct session *session, const char *path, int err)
 }
 
 /*
- * Nothing is looked up for a raw capture, and little memory is needed, so what kept the profile from being made need not keep
- * it.
+ * Nothing is looked up for a raw capture, and little memory is needed, so what kept the profile from being made need
+ * not keep it.
  */
 static void save_elsewhere(struct session *session, struct writing *writing, const char *path,
 			   const char *failed)

@@ -15,7 +15,9 @@ int save_check(struct session *session, struct error *error);
  */
 int save_profile(struct session *session);
 
-/* Writes a profile of everything up to session->end_ns beside where the last one will be: "NAME-2.json.gz". As above. */
+/*
+ * Writes a profile of everything up to session->end_ns beside where the last one will be: "NAME-2.json.gz". As above.
+ */
 int save_capture(struct session *session, unsigned int number);
 
 #endif

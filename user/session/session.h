@@ -5,11 +5,11 @@
  *   session_open -> session_start -> session_step, session_step, ... -> session_stop -> session_save -> session_close
  *                                     └ meanwhile session_pause(), _resume(), _capture(); when is in phase.h
  *
- * The owner has a loop: it waits until session_fd() is readable or the time comes that the last step asked for, and calls
- * session_step(), which does all that is due and never waits. What happens is told through on_event.
- * A session prints nothing, has no signal handlers, blocks no signals, and reaps no children but its own. It ignores no SIGPIPE:
- * who writes to pipes should. A process may own several, at the same time and one after another; they share nothing. For another
- * recording, open another session. One thread at a time uses one.
+ * The owner has a loop: it waits until session_fd() is readable or the time comes that the last step asked for, and
+ * calls session_step(), which does all that is due and never waits. What happens is told through on_event. A session
+ * prints nothing, has no signal handlers, blocks no signals, and reaps no children but its own. It ignores no SIGPIPE:
+ * who writes to pipes should. A process may own several, at the same time and one after another; they share nothing.
+ * For another recording, open another session. One thread at a time uses one.
  *
  * Functions that take a struct error (base/error.h) say there why they failed; it may be NULL.
  */
@@ -79,8 +79,9 @@ int session_start(struct session *session, struct error *error);
 int session_fd(const struct session *session);
 
 /*
- * Does what is due at `now_ns` (CLOCK_MONOTONIC). 0: it goes on, and wants to be called at *next_ns at the latest; 1: the
- * duration is over, or the command or the last target has ended; -errno: it cannot go on. What was recorded can be saved in any case.
+ * Does what is due at `now_ns` (CLOCK_MONOTONIC). 0: it goes on, and wants to be called at *next_ns at the latest; 1:
+ * the duration is over, or the command or the last target has ended; -errno: it cannot go on. What was recorded can be
+ * saved in any case.
  */
 int session_step(struct session *session, uint64_t now_ns, uint64_t *next_ns, struct error *error);
 
@@ -95,7 +96,10 @@ bool session_is_capturing(const struct session *session);
 /* Stops sampling and takes in what is still under way. 0 or -EPERM. */
 int session_stop(struct session *session);
 
-/* Writes the file; this takes its time. What became of it is told as events. 0, -EPERM, or -errno: it is not where it should be. */
+/*
+ * Writes the file; this takes its time. What became of it is told as events. 0, -EPERM, or -errno: it is not where it
+ * should be.
+ */
 int session_save(struct session *session);
 
 /* The command, for signals; 0: there is none, or it has ended. */

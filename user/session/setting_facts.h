@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* setting_facts.h - how the recording was made, for the profilingLog: options, kernel, and what had to be done without. */
+/*
+ * setting_facts.h - how the recording was made, for the profilingLog: options, kernel, and what had to be done without.
+ */
 #ifndef GECKOBPF_SESSION_SETTING_FACTS_H
 #define GECKOBPF_SESSION_SETTING_FACTS_H
 

@@ -65,7 +65,9 @@ static void offer_to_oom_killer(void)
 	close(fd);
 }
 
-/* Whoever wrote the parent's handlers did not have this process in mind. A descriptor that tells of SIGTERM, or -errno. */
+/*
+ * Whoever wrote the parent's handlers did not have this process in mind. A descriptor that tells of SIGTERM, or -errno.
+ */
 static int take_over_signals(void)
 {
 	static const int ignored[] = {SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ};

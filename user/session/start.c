@@ -2,8 +2,8 @@
 /*
  * start.c - session_start(): from a session that knows what is wanted to one that records.
  *
- * Order matters: the probes run before the threads and mappings that exist are listed, so that there is no gap between what was
- * listed and what is reported; the sources come last, and the command is released after them.
+ * Order matters: the probes run before the threads and mappings that exist are listed, so that there is no gap between
+ * what was listed and what is reported; the sources come last, and the command is released after them.
  */
 #include "base/clock.h"
 #include "base/error.h"

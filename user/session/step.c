@@ -6,8 +6,8 @@
  *   end of the command ├── epoll_fd
  *   end of a capture ──┘
  *
- * While events wait for their time (drain.h), the rings are not watched: they are read in a moment anyway, and events that come
- * quickly one after the other would each be a step of their own.
+ * While events wait for their time (drain.h), the rings are not watched: they are read in a moment anyway, and events
+ * that come quickly one after the other would each be a step of their own.
  */
 #include "base/clock.h"
 #include "base/error.h"

@@ -2,8 +2,8 @@
 /*
  * stream.c - see stream.h.
  *
- * What an image's number, or a thread's, means in the file must not change between what says it and the entries that use it; so
- * everything that is new is written in one go, just before anything is forgotten (step.c).
+ * What an image's number, or a thread's, means in the file must not change between what says it and the entries that
+ * use it; so everything that is new is written in one go, just before anything is forgotten (step.c).
  */
 #include "session/stream.h"
 
@@ -130,8 +130,8 @@ void stream_close(struct stream *stream)
 }
 
 /*
- * What a recording lost its end with is in this file, if a service that restarts it gives it the same name. link(2) replaces nothing;
- * not all file systems have it.
+ * What a recording lost its end with is in this file, if a service that restarts it gives it the same name. link(2)
+ * replaces nothing; not all file systems have it.
  */
 static int keep_as(const char *path, const char *kept)
 {
