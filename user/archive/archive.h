@@ -3,17 +3,20 @@
  * archive.h - a raw capture: what a recording holds, as sections of a file (section.h), before anything is looked up.
  *
  *   section    content; numbers are ULEB128, texts as in base/pack.h
- *   HEAD       what the profile says of machine and configuration (struct recording_facts); then boot id | when the recording began
+ *   HEAD       what the profile says of machine and configuration (struct recording_facts); then
+ *              boot id | when the recording began
  *   KERNEL     a part of the kernel's symbols, the text of /proc/kallsyms; may be many, may be none, may be before HEAD
  *   FILE       mapped files, each: serial | kind | device | inode | build id | path
  *   PROCESS    program images, each: its key | what is known of it | threads | mappings; what a later one says is added
- *   BLOCKS     runs of entries (buffer/entry.h), each: key | number of the first | bytes | entries: size | bytes, oldest first
- *   END        until when | whether it is the last | pauses | the facts of the profilingLog, at most 4096; the last one counts, and the last that has facts
+ *   BLOCKS     runs of entries (buffer/entry.h), each: key | number of the first | bytes |
+ *              entries: size | bytes, oldest first
+ *   END        until when | whether it is the last | pauses |
+ *              the facts of the profilingLog, at most 4096; the last one counts, and the last that has facts
  *
  *   key        tgid | start time of the process | exec id: names an image for ever
  *
- * A capture is written at once, or as the recording goes: then there is more of everything again and again, each time
- * in this order.
+ * A raw capture is written at once, or as the recording goes: then there is more of everything again and again, each
+ * time in this order.
  *
  *   HEAD KERNEL    FILE PROCESS BLOCKS END    FILE PROCESS BLOCKS END    BLOCKS END    ...
  *
@@ -62,8 +65,10 @@ struct archive_writer {
 	uint64_t damaged; /* entries that could not be read */
 };
 
-/* Each returns 0, -ENOMEM, or the section writer's error. HEAD, KERNEL and END go into the file at once, the others when something
- * of another kind comes, or enough of them, or archive_flush(). */
+/*
+ * Each returns 0, -ENOMEM, or the section writer's error. HEAD, KERNEL and END go into the file at once, the others
+ * when something of another kind comes, or enough of them, or archive_flush().
+ */
 int archive_write_head(struct archive_writer *writer, const struct recording_facts *facts);
 /*
  * From the file at `path`; one that cannot be read is none: then kernel frames stay addresses. Holds no more than a

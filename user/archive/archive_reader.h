@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * archive_reader.h - what archive_read.c, archive_facts.c, archive_images.c and archive_numbers.c share; nobody else
+ * archive_reader.h - what archive_read.c, archive_facts.c, archive_images.c and archive_numbers.c share; no other file
  * includes it.
  */
 #ifndef GECKOBPF_ARCHIVE_ARCHIVE_READER_H
@@ -73,8 +73,8 @@ int archive_number_thread(struct archive *archive, struct archive_image *image,
 			  struct thread *thread, uint32_t said, bool is_new);
 
 /*
- * To be called when all sections were read: puts the aliases in order; and a number that a thread had which ended is
- * nobody's a while later, unless it is said to be another's. 0 or -ENOMEM.
+ * To be called when all sections were read: puts the aliases in order. The number of a thread that ended means no
+ * thread a while later, unless the file gives it to another. 0 or -ENOMEM.
  */
 int archive_close_numbers(struct archive *archive);
 

@@ -4,7 +4,7 @@
  *
  *   a.gbpf, b.gbpf, c.gbpf ── heads ──> boots, each sorted by time ── read, merge ──> one archive a boot
  *
- * There is one archive of each boot in memory, and one more while it is merged into it.
+ * Memory holds one archive for each boot, and one more while that is merged into its boot's.
  */
 #ifndef GECKOBPF_ARCHIVE_CAPTURES_H
 #define GECKOBPF_ARCHIVE_CAPTURES_H
@@ -41,7 +41,7 @@ struct captures {
 int captures_read(struct captures *out, const char *const *paths, size_t count,
 		  struct progress *progress, const struct warning_sink *warnings,
 		  struct error *error);
-/* Fine for a zeroed one. */
+/* A zeroed one is fine. */
 void captures_close(struct captures *captures);
 
 #endif

@@ -42,10 +42,10 @@ int drain_finish(struct drain *drain);
 /* Lists all threads of all targets into the records (GB_TASK_SEEN). 0 or -errno. */
 int drain_list_tasks(struct drain *drain);
 
-/* The same, and who is not among them has ended: its exit was lost. 0 or -errno. */
+/* The same, and a process that is not among them has ended: its exit was lost. 0 or -errno. */
 int drain_call_roll(struct drain *drain);
 
-/* From now on nothing goes back into the kernel: who drains is a copy of the one that records. */
+/* From now on nothing goes back into the kernel: this process is a forked copy of the one that records. */
 void drain_stop_publishing(struct drain *drain);
 
 /* Events that were dropped because memory was out. */

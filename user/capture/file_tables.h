@@ -2,8 +2,8 @@
 /*
  * file_tables.h - the unwind table of every mapped file: compiled once, kept while there is room.
  *
- *   wanted ──compiled──> stored <──> nobody maps the file: the first to go, the longest unused one first
- *              └──no room──> waits until room was made, as long as somebody maps it
+ *   wanted ──compiled──> stored <──> no process maps the file: the first to go, the longest unused one first
+ *              └──no room──> waits until room was made, as long as a process maps it
  *
  * A second passes between what frees memory and what uses it: see store.h.
  */
@@ -60,8 +60,8 @@ bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
 			 struct gb_mapping *mapping);
 
 /*
- * The object goes, and its table with it; its number may be another's. False: not yet, somebody maps it or did a moment
- * ago.
+ * The object goes, and its table with it; its number may be another's. False: not yet, a process maps it or did a
+ * moment ago.
  */
 bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t now_ns);
 

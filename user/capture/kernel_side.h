@@ -34,7 +34,7 @@ struct kernel_side_config {
 int kernel_side_open(struct kernel_side **out, const struct kernel_side_config *config);
 void kernel_side_close(struct kernel_side *kernel);
 
-/* The control ring says at once that a target has mapped code: 0; or why this kernel does not let us: -errno. */
+/* 0: the control ring says at once that a target has mapped code; -errno: why this kernel does not allow it. */
 int kernel_side_mappings_error(const struct kernel_side *kernel);
 
 /* Starts the task and scheduler programs. From now on no fork, exec or exit of a target is missed. */
@@ -71,7 +71,7 @@ int kernel_side_add_pool(struct kernel_side *kernel, uint32_t index, struct gb_c
 /* Where the unwinder finds the mappings of process `tgid`. 0 or -errno. */
 int kernel_side_set_process(struct kernel_side *kernel, uint32_t tgid,
 			    const struct gb_process_map *value);
-/* It finds them no more, unless they are not at `first` (any more). */
+/* Takes the mappings at `first` from process `tgid`; does nothing if it has others by now. */
 void kernel_side_drop_process(struct kernel_side *kernel, uint32_t tgid, uint32_t first);
 
 /* The counters, CPUs added up: enum gb_stat indexes stats[GB_STAT_COUNT]. 0 or -errno. */

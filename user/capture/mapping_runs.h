@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mapping_runs.h - which parts of the kernel's array of mappings (GB_MAX_MAPPINGS) are whose.
+ * mapping_runs.h - which parts of the kernel's array of mappings (GB_MAX_MAPPINGS) are in use.
  *
  * A set of mappings lies in a run, 16 << size_class long. A run that was given back is used again a second later, when
  * no unwinder can still be reading it (and no child that was forked meanwhile still shares it).

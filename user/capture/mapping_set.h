@@ -28,7 +28,7 @@ struct mapping_set {
 	size_t count, capacity;
 };
 
-/* Who counts the mappings of each object. */
+/* Counts the mappings of each object, in all sets. */
 struct mapping_counter {
 	/* +1: there is one more; -1: one less */
 	void (*count)(void *context, uint32_t object, int change);

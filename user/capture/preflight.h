@@ -12,7 +12,7 @@ int preflight_check(uint32_t rate_hz, struct error *error);
 
 /*
  * Whether a kernel with these uname(2) strings can be used; `version` counts where a distribution's release does not
- * tell the patch level ("6.1.0-47-amd64", "#1 SMP Debian 6.1.192-2"). As above.
+ * tell the patch level ("6.1.0-47-amd64", "#1 SMP Debian 6.1.192-2"). 0 or -errno.
  */
 int preflight_kernel(const char *release, const char *version, struct error *error);
 

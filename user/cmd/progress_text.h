@@ -5,7 +5,7 @@
 
 #include "base/progress.h"
 
-/* A status line (base/log.h), which goes at the end; nothing if stderr is not a terminal. */
+/* A status line (base/log.h), which is removed at the end; nothing if stderr is not a terminal. */
 extern const struct progress_style progress_bar;
 
 /* {"progress":0.4213,"task":"writing","eta_s":1.2} on stderr; eta_s is null while it is not known. */

@@ -15,7 +15,7 @@ struct progress_style;
 struct stack_profile;
 
 struct raw_profile_options {
-	struct conversion_options conversion; /* without those who are told something */
+	struct conversion_options conversion; /* raw_profile.c sets what is told and shown */
 	bool lists_unnamed; /* say which files gave no names */
 	const struct progress_style *progress; /* NULL: none is shown */
 };

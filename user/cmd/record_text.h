@@ -10,10 +10,10 @@ struct session_config;
 struct session_event;
 struct session_status;
 
-/* Who is profiled, and how. */
+/* Says what is profiled, and how. */
 void record_text_announce(const struct session *session, const struct session_config *config);
 
-/* What there is to say of it; of some there is nothing. */
+/* Says what there is to say of the event; of some there is nothing. */
 void record_text_event(const struct session_event *event);
 
 /* `duration_s`: 0: without an end. */

@@ -8,7 +8,7 @@
 
 struct session_saved;
 
-/* Of profiles also the hottest functions, on stdout, unless the profile is there. */
+/* Of a profile also its hottest functions, on stdout, unless the profile itself went there. */
 void summary_print(const struct session_saved *saved);
 
 #endif

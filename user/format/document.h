@@ -13,7 +13,7 @@ struct document {
 	const struct profile_input *input;
 	struct output *output;
 	struct json *json;
-	struct progress *writing; /* counts bytes of JSON; NULL: nobody does */
+	struct progress *writing; /* counts bytes of JSON; NULL: they are not counted */
 };
 
 /* The document must not move. 0 or -ENOMEM. */

@@ -21,7 +21,7 @@ struct profile_thread;
 struct spool;
 struct spool_pool;
 
-/* To be read by who writes the tables. */
+/* gecko_tables.c reads it. */
 struct gecko_thread {
 	struct stacks_user user; /* has the rows' numbers by stack */
 	const struct profile_thread *thread;

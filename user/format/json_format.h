@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* json_format.h - the formats that the front-end reads, by name: each is a sink that writes JSON, and a row here. */
+/*
+ * json_format.h - the formats that the front-end reads, by name: each is a sink that writes JSON, and a row in
+ * json_format.c.
+ */
 #ifndef GECKOBPF_FORMAT_JSON_FORMAT_H
 #define GECKOBPF_FORMAT_JSON_FORMAT_H
 

@@ -21,7 +21,7 @@ void logs_write_process(struct json *json, const struct process *process);
 
 /*
  * The key "profileGatheringLog" with its value: how this profile was made, up to here; all but this text and the logs
- * has gone through the compression. Nothing if nobody measured it.
+ * has gone through the compression. Writes nothing if the input has no stages.
  */
 void logs_write_stages(struct json *json, const struct profile_input *input);
 

@@ -2,7 +2,7 @@
 /*
  * processed.h - the front-end's own format, version 70: what it makes of any other that it reads.
  *
- *   { threads: [ ... ], libs: [ ... ], shared: { stackTable, frameTable, funcTable, ..., stringArray }, meta: { ... }, logs }
+ *   { threads: [ ... ], libs: [ ... ], shared: { stackTable, frameTable, ..., stringArray }, meta: { ... }, logs }
  *
  * Against the Gecko format: stacks, frames and functions exist once for all threads, tables are columns, samples have
  * weights, and the profile says which threads to show first.

@@ -2,7 +2,7 @@
 /*
  * spool.h - a byte sequence that grows until it is read once, in memory as long as there is room.
  *
- * Spools of one pool share a bound. Who grows past it sends what all of them hold to one unlinked
+ * Spools of one pool share a bound. When they grow past it, what all of them hold goes to one unlinked
  * temporary file:
  *
  *   spool A  [file 0..4k)[file 9k..12k) | chunk chunk    each: its pieces in the file, oldest first,

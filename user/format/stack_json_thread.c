@@ -2,8 +2,8 @@
 /*
  * stack_json_thread.c - see stack_json_thread.h.
  *
- * samples ──> stackTable ──> frameTable ──> stringTable: each is read after those it points into, so that every index can be
- * checked at once. The prefix of a stack is a row before it, so there are no cycles.
+ * samples ──> stackTable ──> frameTable ──> stringTable: each is read after those it points into, so that every
+ * index can be checked at once. The prefix of a stack is a row before it, so there are no cycles.
  */
 #include "format/stack_json_thread.h"
 

@@ -2,7 +2,7 @@
 /*
  * filter.h - the part of recordings that a profile is made of: of some processes, of some threads, of some time.
  *
- * All of it is zero or NULL where nothing is left out.
+ * A zero-initialised filter leaves nothing out.
  */
 #ifndef GECKOBPF_PROFILE_FILTER_H
 #define GECKOBPF_PROFILE_FILTER_H
@@ -14,10 +14,10 @@ struct process;
 struct thread;
 
 struct profile_filter {
-	uint64_t from_ns,
-		to_ns; /* samples at from_ns <= time of the profile < to_ns; to_ns 0: to the end */
-	const char *
-		process; /* a process id ("42", or "42.1" of a later image), or a pattern of names (fnmatch(3)); NULL: all */
+	/* Samples at from_ns <= time of the profile < to_ns; to_ns 0: to the end. */
+	uint64_t from_ns, to_ns;
+	/* A process id ("42", or "42.1" of a later image), or a pattern of names (fnmatch(3)); NULL: all. */
+	const char *process;
 	const char *thread; /* a thread id, or a pattern of names; NULL: all */
 };
 

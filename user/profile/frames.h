@@ -6,7 +6,7 @@
  *
  * A caller's address is where it goes on after the call. The call itself is before that, and it may be
  * the function's last instruction: so callers are looked up one byte before, leaves where they are. What was found
- * is remembered by address as long as the era of the address space lasts. What is no code is what it is.
+ * is remembered by address as long as the era of the address space lasts. A frame that is no code needs no lookup.
  */
 #ifndef GECKOBPF_PROFILE_FRAMES_H
 #define GECKOBPF_PROFILE_FRAMES_H

@@ -4,7 +4,7 @@
  *
  *   address ──mapping──> offset in the file ──program headers──> relative address, which symbol servers know
  *
- * It is 0 where the file's lowest page would be.
+ * The relative address is 0 where the file's lowest page would be.
  */
 #ifndef GECKOBPF_PROFILE_LIBS_H
 #define GECKOBPF_PROFILE_LIBS_H

@@ -85,7 +85,7 @@ struct profile_frame {
 	uint64_t symbol_start, symbol_bytes;
 };
 
-/* ---- who ran ----------------------------------------------------------------------------- */
+/* ---- processes, threads, rows ------------------------------------------------------------ */
 
 #define PROFILE_LIVES_ON UINT64_MAX
 

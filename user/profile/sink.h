@@ -29,12 +29,14 @@ struct profile_sink_ops {
 	int (*begin_thread)(struct profile_sink *sink, struct profile_thread *thread);
 	int (*row)(struct profile_sink *sink, struct profile_thread *thread,
 		   const struct profile_row *row);
-	/* `progress`: the piece of work that this is. What hangs on the process and its threads goes. */
+	/* `progress`: the piece of work that this is. Frees what `of_sink` of the process and its threads points to. */
 	int (*end_process)(struct profile_sink *sink, struct profile_process *process,
 			   struct progress *progress);
 	/* `summary` is complete but for its top. */
 	int (*end)(struct profile_sink *sink, const struct profile_summary *summary);
-	/* Frees the sink, also one whose process did not come to its end. By who opened it. */
+	/*
+	 * Frees the sink, also one whose process did not come to its end. Called by whoever opened it, not by the walk.
+	 */
 	void (*close)(struct profile_sink *sink);
 };
 

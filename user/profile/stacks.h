@@ -30,9 +30,9 @@ struct profile_stack {
 	uint32_t frame;
 };
 
-/* Someone's own numbers of stacks. */
+/* The numbers that a format gives to stacks in one of its tables. */
 struct stacks_user {
-	struct stacks_user *next, **at; /* of stacks.c */
+	struct stacks_user *next, **at; /* for stacks.c alone */
 	struct id_map ids; /* by stack; emptied when all stacks are forgotten */
 	/*
 	 * Makes *id, a number of the user's (not ID_NONE), for the stack of a frame whose prefix has the number

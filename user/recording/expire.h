@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * expire.h - forgets what nobody can ask for any more, so that a recording of weeks does not grow.
+ * expire.h - forgets what no profile will show any more, so that a recording of weeks does not grow.
  *
  *                     always                                   if memory is short, also
  *   process           it ended before the horizon              it ended, and none of its samples can be read
@@ -42,7 +42,7 @@ struct expire_counts {
 	uint64_t samples; /* that were put into the buffers of these processes */
 };
 
-/* Who keeps things by the numbers of processes and objects. All but `context` may be NULL. */
+/* The owner of tables that are indexed by numbers of processes and objects. All but `context` may be NULL. */
 struct expire_keeper {
 	/* False: not yet. True: what was kept of it is gone, its number may be another's. */
 	bool (*forgets_process)(void *context, struct process *process);

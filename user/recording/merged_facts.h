@@ -4,7 +4,7 @@
  *
  *   time      from the earliest start to the latest end; paused is when none of them took samples
  *   log       as in merged_log.h. Captures of one recording count on, so the latest of them speaks for all
- *   texts     the title names all; what they do not agree in is left out, and is in the part of each in the profilingLog
+ *   texts     the title names all; what they do not agree in is left out here, and is in the part of each in the log
  *
  * All times are in the clock of the first one.
  */

@@ -2,7 +2,7 @@
 /*
  * recording.h - a recording as data: what was recorded, and what it says of itself.
  *
- *   records.h ──> processes, objects (user/target), samples (user/buffer) ──> whoever reads a recording
+ *   records.h ──> processes, objects (user/target), samples (user/buffer) ──> user/profile, user/archive
  *
  * Times are CLOCK_MONOTONIC nanoseconds of the machine that recorded.
  */
@@ -16,7 +16,7 @@
 struct objects;
 struct processes;
 
-/* The fact that is how much memory the machine has. */
+/* The name of the fact that says how much memory the machine has. */
 #define RECORDING_MAIN_MEMORY "main_memory_bytes"
 
 /* A name and a number, or a text, for the profilingLog. */
@@ -62,17 +62,18 @@ struct recording_facts {
 	/* configuration.threads: what was asked for ("pid:42", "*"), NULL-terminated */
 	const char *const *threads;
 	const char *const *features; /* configuration.features, NULL-terminated */
-	const struct recording_fact *log; /* counters and provenance for profilingLog */
+	const struct recording_fact *log; /* counters and settings, for the profilingLog */
 	size_t log_count;
 	size_t include_args; /* how many arguments of a command line go into the process name */
-	uint32_t writer_pid; /* who wrote the profile, for the profileGatheringLog */
+	uint32_t writer_pid; /* the process that wrote the profile, for the profileGatheringLog */
 	/*
 	 * Tells the machine's clock and process ids from others: as in /proc/sys/kernel/random/boot_id. NULL: not
 	 * known.
 	 */
 	const char *boot_id;
-	uint64_t began_ns; /* of the boot: names the recording that this is of; 0: not known */
-	/* start_ns is so long after the profile's time 0: of a recording that others of another clock come with. */
+	/* When it began: names the recording among those of its boot; 0: not known. */
+	uint64_t began_ns;
+	/* How long start_ns is after the profile's time 0; 0 unless the profile is of recordings of several clocks. */
 	uint64_t lead_ns;
 	const struct recording_part
 		*parts; /* what each recording says for itself, for the profilingLog */

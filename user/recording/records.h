@@ -2,7 +2,7 @@
 /*
  * records.h - what the records mean: processes and threads come and go, code is mapped, samples are put into buffers.
  *
- *   drain ──> records ──> target (who, where)
+ *   drain ──> records ──> target (processes, mappings)
  *                  └────> buffer (samples)
  *
  * When a record may be applied is said by records_order(). Knows nothing of libbpf: a stream of records from a file
@@ -35,7 +35,7 @@ struct records_config {
 	bool use_proc; /* ask /proc for what records do not tell; false when replaying a file */
 };
 
-/* Who wants to know that a process's mappings changed, or that it ended; and makes samples of raw ones. */
+/* Is told that a process's mappings changed, or that it ended; and makes ordinary samples of raw ones. */
 struct records_listener {
 	void (*changed)(void *context, struct process *process);
 	void (*unwind)(void *context, const struct process *process, const struct gb_sample *raw,
@@ -75,8 +75,8 @@ void records_apply(struct records *records, const void *record, size_t size);
 void records_finish_ended(struct records *records);
 
 /*
- * A roll call, for those whose exit was lost: after records_call_roll() every thread there is is told (GB_TASK_SEEN),
- * then who was not told ended at `time_ns`.
+ * A roll call finds threads and processes whose exit was lost: records_call_roll(), then a record of each thread that
+ * exists (GB_TASK_SEEN), then records_end_roll(): what none of these records named ended at `time_ns`.
  */
 void records_call_roll(struct records *records);
 void records_end_roll(struct records *records, uint64_t time_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* records_state.h - what the files of records share; nobody else includes it. */
+/* records_state.h - what the files of records share; no other file includes it. */
 #ifndef GECKOBPF_RECORDING_RECORDS_STATE_H
 #define GECKOBPF_RECORDING_RECORDS_STATE_H
 

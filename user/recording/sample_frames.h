@@ -22,7 +22,7 @@ struct sample_entry;
 void sample_frames_turn(const struct gb_sample *sample, struct frame *frames,
 			struct sample_entry *entry);
 
-/* What such a record has to have bytes. */
+/* How many bytes a record has to have that has so many words as this one says. */
 size_t sample_bytes(const struct gb_sample *sample);
 
 /* A run of a sample: pc[at] is its first word. */
@@ -33,7 +33,7 @@ struct sample_part {
 /* Its first run of user code; without one, the last run, and no words. */
 struct sample_part sample_user_part(const struct gb_sample *sample);
 
-/* The sample up to there, as one of a process that is not known; `out` has room for it. */
+/* Copies the sample up to that part into `out`, which has room for it; its stack ends with GB_STACK_NO_PROCESS. */
 void sample_without_user(const struct gb_sample *sample, struct gb_sample *out);
 
 #endif

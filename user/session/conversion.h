@@ -24,17 +24,17 @@ struct warning_sink;
 
 /* All is borrowed. */
 struct conversion_options {
-	const struct json_format *format; /* of a file; NULL: the usual one */
+	const struct json_format *format; /* of a file; NULL: Gecko */
 	struct profile_filter filter; /* the part that is wanted */
 	bool addresses; /* no names */
 	const char *const *
 		symbol_dirs; /* where files and debug files are searched for, besides their own place */
 	size_t symbol_dir_count;
 	bool debuginfod; /* ask the servers in DEBUGINFOD_URLS for what is not found */
-	/* A download goes on; `total` is 0 while it is not known. NULL: nobody wants to know. */
+	/* A download goes on; `total` is 0 while it is not known. NULL: not told. */
 	void (*on_download)(void *context, const char *url, uint64_t bytes, uint64_t total);
-	struct progress_view *progress; /* NULL: nobody looks */
-	const struct warning_sink *warnings; /* told what is missing; NULL: nobody listens */
+	struct progress_view *progress; /* NULL: not shown */
+	const struct warning_sink *warnings; /* told what is missing; NULL: not told */
 };
 
 /* What became of captures. Zero-initialised before; conversion_clear() frees it. */

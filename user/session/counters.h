@@ -2,7 +2,7 @@
 /*
  * counters.h - what a recording counted, in all rooms: for the summary and for the profilingLog.
  *
- *   kernel_side, records, sideband, publisher, buffer ── counters_collect ──> struct counters ── counters_log ──> facts, by name
+ *   kernel_side, records, sideband, publisher, buffer ── collect ──> struct counters ── log ──> facts, by name
  */
 #ifndef GECKOBPF_SESSION_COUNTERS_H
 #define GECKOBPF_SESSION_COUNTERS_H

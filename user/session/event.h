@@ -26,7 +26,7 @@ enum session_event_kind {
 	SESSION_SAVED, /* `saved`: a file is complete */
 	SESSION_SAVE_FAILED, /* `error`: the file is not there */
 	SESSION_SAVED_ELSEWHERE, /* after that, `moved`: what was recorded is a raw capture in another place */
-	SESSION_CAPTURE_FAILED, /* `error`: the process that wrote it came to nothing; recording goes on */
+	SESSION_CAPTURE_FAILED, /* `error`: the process that was to write it failed; recording goes on */
 	SESSION_WARNING, /* `error` */
 };
 

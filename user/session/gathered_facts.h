@@ -28,8 +28,8 @@ struct gathered_facts {
 void gathered_facts_collect(const struct session *session, struct gathered_facts *out);
 
 /*
- * The counters and how they came about become the log. `symbols_error`: as setting_facts_add(). 0; -ENOMEM: what found
- * no memory is not in it.
+ * The counters and settings (setting_facts.h) become the log. `symbols_error`: as setting_facts_add(). 0; -ENOMEM: what
+ * found no memory is not in it.
  */
 int gathered_facts_log(const struct session *session, int symbols_error,
 		       struct gathered_facts *out);

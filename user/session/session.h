@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * session.h - one recording, from its start to its finished file, as a library: whoever owns it drives it.
+ * session.h - one recording, from its start to its finished file, as a library: its owner drives it.
  *
  *   session_open -> session_start -> session_step, session_step, ... -> session_stop -> session_save -> session_close
  *                                     └ meanwhile session_pause(), _resume(), _capture(); when is in phase.h
@@ -8,8 +8,8 @@
  * The owner has a loop: it waits until session_fd() is readable or the time comes that the last step asked for, and
  * calls session_step(), which does all that is due and never waits. What happens is told through on_event. A session
  * prints nothing, has no signal handlers, blocks no signals, and reaps no children but its own. It ignores no SIGPIPE:
- * who writes to pipes should. A process may own several, at the same time and one after another; they share nothing.
- * For another recording, open another session. One thread at a time uses one.
+ * an owner that writes to pipes should. A process may own several, at the same time and one after another; they share
+ * nothing. For another recording, open another session. One thread at a time uses one.
  *
  * Functions that take a struct error (base/error.h) say there why they failed; it may be NULL.
  */
@@ -42,7 +42,7 @@ struct session_config {
 	double delay_s; /* take samples only after this time */
 	bool ring; /* a flight recorder: that old data is overwritten is intended */
 	bool kernel_stacks;
-	const struct json_format *format; /* of the profile; NULL: the usual one */
+	const struct json_format *format; /* of the profile; NULL: Gecko */
 	bool addresses; /* write addresses instead of names */
 	const char *const
 		*symbol_dirs; /* where debug files are searched for, besides the usual places */
@@ -50,16 +50,16 @@ struct session_config {
 	uint64_t buffer_bytes; /* limit of the profile buffer */
 	uint64_t unwind_bytes; /* limit of the unwind tables in the kernel */
 	const char *output; /* file, "-" for stdout, NULL: named after the target and the time */
-	const char *
-		stream; /* a raw capture that is written while it records; NULL: none. Without `output` there is nothing else */
+	/* A raw capture that is written while it records; NULL: none. Without `output` there is nothing else. */
+	const char *stream;
 	const char *profile_name; /* NULL: the target's name */
 	size_t include_args; /* arguments that go into process names */
 	size_t top; /* hottest functions wanted in the summary */
 	double forget_s; /* forget what ended so long ago; 0: when the buffer overwrites what is as old */
 	const char *dump_path; /* also write all records here; NULL: do not */
 
-	struct progress_view *progress; /* how far session_save() is; NULL: nobody looks */
-	/* `event` lives during the call. Must not close the session. NULL: nobody listens. */
+	struct progress_view *progress; /* how far session_save() is; NULL: not shown */
+	/* `event` lives during the call. Must not close the session. NULL: events are dropped. */
 	void (*on_event)(void *context, const struct session_event *event);
 	/* Whether session_save() is to stop; asked often. NULL: never. */
 	bool (*is_cancelled)(void *context);
@@ -114,7 +114,7 @@ void session_close(struct session *session);
 
 enum phase session_phase(const struct session *session);
 
-/* Who is profiled. */
+/* What is profiled. */
 struct session_target {
 	const char *name; /* of the first process, or the command; lives as long as the session */
 	uint32_t tgid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* state.h - a session from inside: what the files of this directory share; nobody else includes it. */
+/* state.h - a session from inside: what the files of this directory share; no other file includes it. */
 #ifndef GECKOBPF_SESSION_STATE_H
 #define GECKOBPF_SESSION_STATE_H
 
@@ -54,7 +54,8 @@ struct session {
 	uint64_t next_second_ns;
 	struct stages stages; /* of what comes after the recording */
 	uint64_t next_roll_ns; /* when to call the roll next (retention.c) */
-	uint64_t hidden_ns; /* no profile shows samples up to then: of whom, may be forgotten */
+	/* No profile shows samples up to then, so what ended before may be forgotten. */
+	uint64_t hidden_ns;
 };
 
 /* Takes samples from now on: the delay, if there was one, is over. 0, -EPERM, -errno. */
