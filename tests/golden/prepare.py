@@ -6,7 +6,7 @@ What would tie the stream to a machine is replaced: files are moved to /nonexist
 that the kernel gives out, and the kernel's symbols at the sampled addresses are taken from /proc/kallsyms, so this must
 run on the machine of the recording, as root, before it is booted again. Mappings of processes that no other record names
 (the kernel reports those of the whole machine) are left out, and so are registers and stack memory of raw samples. The
-layouts are those of include/geckobpf_abi.h and user/recording/records.h.
+layouts are those of include/geckobpf_abi.h and user/recording/map_records.h.
 """
 import bisect
 import os

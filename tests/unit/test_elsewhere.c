@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_rescue.c - where a file goes that cannot be where it should be: places in their order, disks, names. */
+/* test_elsewhere.c - where a file goes that cannot be where it should be: places in their order, disks, names. */
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>

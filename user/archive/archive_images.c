@@ -25,7 +25,7 @@
 /* Images of one process id are in a list, and come in its order. */
 #define MAX_LIFE_STEPS (1ULL << 27)
 /*
- * Mappings are searched one after the other, by each that comes and by who writes the profile: this is the sum, over
+ * Mappings are searched one after the other, by each that comes and while the profile is written: this is the sum, over
  * all mappings, of those that their image has before them. One image may have the 65,536 that the kernel allows at once
  * (vm.max_map_count), or each of 4,000 images a thousand.
  */

@@ -236,7 +236,7 @@ static bool has_pid(const struct captured_boot *boots, size_t count, const struc
 	return *lives > 0;
 }
 
-/* A process id that other boots had, too, goes on where theirs ended: "42", and on the other machine "42.1". */
+/* A process id that earlier boots had, too, goes on where it ended there: "42", and in the later boot "42.1". */
 static void tell_apart(struct captures *captures, size_t index)
 {
 	struct processes *processes = captures->items[index].archive.processes;

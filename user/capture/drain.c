@@ -211,7 +211,7 @@ static void apply_pending(struct drain *drain, uint64_t before_ns)
 	memmove(items, items + i, drain->pending.count * sizeof(*items));
 }
 
-/* Even if there is no news: what was waiting for its time, such as the mappings of who ended, may be due. */
+/* Even if there is no news: what was waiting for its time, such as the mappings of a process that ended, may be due. */
 static void publish_news(struct drain *drain)
 {
 	if (drain->publisher && publisher_flush(drain->publisher))

@@ -26,7 +26,7 @@
 
 /* What is known of the unwind information of an object. */
 struct file_table {
-	const struct object *object; /* NULL: nobody wanted it */
+	const struct object *object; /* NULL: it was not wanted */
 	bool is_tried;
 	bool waits; /* compiled, but there was no room */
 	struct stored_table *stored; /* NULL: there is none, or it was evicted */
@@ -146,7 +146,7 @@ static struct store_size evictable(const struct file_tables *tables, uint64_t no
 	return sum;
 }
 
-/* The table that was in nobody's way longest goes. False: all are in use. */
+/* The table that no process has mapped for the longest time goes. False: all are in use. */
 static bool evict_one(struct file_tables *tables, uint64_t now_ns)
 {
 	struct file_table *oldest = NULL;
@@ -164,14 +164,14 @@ static bool evict_one(struct file_tables *tables, uint64_t now_ns)
 	/* its grace is over */
 	store_remove(tables->store, oldest->stored, oldest->unused_since_ns);
 	oldest->stored = NULL;
-	oldest->is_tried = false; /* who maps it again gets a new one */
+	oldest->is_tried = false; /* a process that maps it again gets a new one */
 	tables->stats.evicted++;
 	return true;
 }
 
 /*
- * Evicts as much as is needed, if all that nobody uses suffices; at least one, since what was there did not do. True:
- * something has gone, though perhaps in pieces that have yet to be compacted.
+ * Evicts as much as is needed, if all tables that are not in use suffice; at least one, since what was there did not
+ * do. True: something has gone, though perhaps in pieces that have yet to be compacted.
  */
 static bool make_room(struct file_tables *tables, const struct store_size *size, uint64_t now_ns)
 {

@@ -44,7 +44,7 @@ struct kernel_side {
 	int mmap_error; /* why perf_event_mmap is not traced; 0: it is */
 };
 
-/* libbpf's messages, one level down: its warnings explain our errors to who asks with -v. */
+/* libbpf's messages, one level down: its warnings explain our errors to those who ask with -v. */
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
 	if (level != LIBBPF_DEBUG)

@@ -53,7 +53,7 @@ struct publisher {
 	struct {
 		uint32_t *items; /* process numbers */
 		size_t count, capacity;
-		/* their mappings are kept for a moment: raw samples of theirs may be on their way */
+		/* the mappings of those that ended are kept for a moment: raw samples may be on their way */
 	} over;
 	struct {
 		struct gb_mapping *items;
@@ -250,7 +250,7 @@ static void publish_run(struct publisher *publisher, const struct process *proce
 		publisher->maps.mappings[run.first + i] = published->set.items[i].mapping;
 	value.first = run.first;
 	if (!++publisher->generation)
-		publisher->generation = 1; /* 0 is nobody's */
+		publisher->generation = 1; /* 0: no set of mappings has it */
 	value.generation = publisher->generation;
 	err = kernel_side_set_process(publisher->kernel, process->tgid, &value);
 	give_run(publisher, published);
@@ -364,7 +364,7 @@ int publisher_note(struct publisher *publisher, struct process *process)
 	return 0;
 }
 
-/* Files have got tables after they were mapped: who maps them is published again. */
+/* Files have got tables after they were mapped: the processes that map them are published again. */
 static void refresh(struct publisher *publisher)
 {
 	size_t i, j;

@@ -17,7 +17,7 @@
 #define INPUT_BYTES 4096
 
 struct control {
-	int in_fd, out_fd; /* -1: closed, or nobody is there */
+	int in_fd, out_fd; /* -1: closed, or no peer is left */
 	char input[INPUT_BYTES]; /* read, and not yet taken */
 	size_t input_used;
 	bool is_skipping; /* the rest of a line that is too long */
@@ -90,7 +90,7 @@ void control_close(struct control *control)
 	free(control);
 }
 
-/* Who does not read the answers is not asked for more. */
+/* A peer that does not read the answers is not asked for more. */
 static bool is_behind(const struct control *control)
 {
 	return control->queue_used > CONTROL_QUEUE_BYTES / 2;

@@ -489,7 +489,7 @@ static int parse_arguments(int argc, char **argv, struct record_options *options
 
 /* ---- GECKOBPF_OPTIONS ---------------------------------------------------------- */
 
-/* The words of the variable before what the user gave, who thus has the last word. How many there are, or -ENOMEM. */
+/* The words of the variable before what the user gave, which thus has the last word. How many there are, or -ENOMEM. */
 static int add_environment(struct record_options *options, int argc, char **argv)
 {
 	const char *text = getenv("GECKOBPF_OPTIONS");

@@ -205,7 +205,7 @@ static void on_event(void *context, const struct session_event *event)
 
 /* ---- the loop ------------------------------------------------------------------ */
 
-/* Until the session has something to do, somebody asks for something, or `until_ns`. */
+/* Waits until the session has something to do, a signal or a command comes, or `until_ns`. */
 static int wait_for_work(struct recorder *recorder, uint64_t until_ns)
 {
 	struct pollfd fds[2 + CONTROL_FDS] = {

@@ -21,7 +21,7 @@ static void print_size(uint64_t bytes, char *text, size_t text_bytes)
 		snprintf(text, text_bytes, "%.1f MB", (double)bytes / 1e6);
 }
 
-/* Who lost most of what the buffer could not hold: "12 of clang (pid 42)". */
+/* The processes that lost most of what the buffer could not hold: "12 of clang (pid 42)". */
 static void print_overwritten_processes(const struct counters *counters)
 {
 	const struct overwritten_process *process = counters->most_overwritten;

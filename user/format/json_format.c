@@ -10,7 +10,7 @@
 #include "profile/profile.h"
 #include "profile/sink.h"
 
-/* The first one is what nobody asks for. */
+/* The first one is the default. */
 static const struct json_format formats[] = {
 	{"gecko", gecko_open},
 	{"processed", processed_open},

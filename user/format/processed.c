@@ -72,7 +72,7 @@ static int add_row(struct profile_sink *sink, struct profile_thread *thread,
 	return processed_process_row(processed_of(sink)->process, thread, row);
 }
 
-/* Who was asked for is shown, however little it did. 0 or -ENOMEM. */
+/* A process that was asked for is shown, however little it did. 0 or -ENOMEM. */
 static int keep_target(struct processed *processed, const struct profile_process *process)
 {
 	struct processed_shown *shown = &processed->shown;

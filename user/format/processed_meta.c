@@ -97,7 +97,7 @@ static void write_visible(struct json *json, const struct processed_shown *shown
 	json_array_end(json);
 }
 
-/* Where nothing ran and nobody was asked for, the front-end decides. */
+/* Where nothing ran and no process was asked for, the front-end decides. */
 static void write_shown(struct json *json, const struct processed_shown *shown)
 {
 	if (!shown->busiest.count && !shown->has_target)

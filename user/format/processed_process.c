@@ -206,7 +206,8 @@ static int add_symbol(struct processed_process *process, const struct profile_fr
 }
 
 /*
- * Where in its file it is. That is asked for first: who cannot read a file does not say that its build id is not known.
+ * Where in its file it is. That is asked for first: if the file cannot be read, nothing is said of a build id that is
+ * not known.
  */
 static int place_frame(struct processed_process *process, const struct profile_frame *frame,
 		       const struct profile_function *function, struct processed_frame *row)

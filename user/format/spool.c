@@ -156,7 +156,7 @@ static void drop_chunks(struct spool *spool)
 }
 
 /*
- * Nobody needs what is in the file: start it over, so that it does not grow with the number of
+ * What is in the file is not needed any more: it starts over, so that it does not grow with the number of
  * processes.
  */
 static void rewind_file(struct spool_pool *pool)

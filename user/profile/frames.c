@@ -154,7 +154,7 @@ static int add_frame(struct frames *frames, const struct profile_frame *frame, u
 struct finding {
 	struct profile_function function;
 	struct profile_frame frame;
-	struct symbol_frames symbols; /* empty: nobody knows a name */
+	struct symbol_frames symbols; /* empty: no provider knows a name */
 };
 
 static int set_lib(struct frames *frames, struct finding *found, const char *lib)

@@ -27,7 +27,7 @@ struct u64_map;
 struct frames_source {
 	const struct process *process;
 	struct symbols *
-		symbols; /* NULL: no names are wanted: each address is a frame, as it was captured */
+		symbols; /* NULL: no names are wanted: each address is a frame, as it was recorded */
 	bool has_kernel; /* the symbols know the kernel's functions; else they are addresses */
 	bool calls; /* where no names are wanted, callers of user code are where the call is */
 };

@@ -34,8 +34,8 @@ struct process_walk {
 	const struct thread **known; /* by thread number; NULL: no thread has it */
 	bool *is_wanted; /* the same */
 	/*
-	 * By thread number, and behind them who stands for a main thread that was never met; NULL: the sink does not
-	 * know it so far.
+	 * By thread number, and behind them one that stands for a main thread that was never met; NULL: the sink does
+	 * not know it so far.
 	 */
 	struct profile_thread **threads;
 	size_t number_count;
@@ -210,7 +210,7 @@ static int on_node(void *context, uint32_t number, uint32_t prefix, const struct
 
 /*
  * Outside of it are samples of whose time others were overwritten, those that a capture's end has passed, and those
- * that nobody asked for.
+ * that are not wanted.
  */
 static bool is_in_profile(const struct profile_process *shown, const struct sample_view *sample)
 {
@@ -319,7 +319,7 @@ static int end_main_thread(struct process_walk *walk)
 }
 
 /*
- * A thread that had ended before, or that nobody asked for, is not shown; but the main thread is in any part of time.
+ * A thread that had ended before, or that was not asked for, is not shown; but the main thread is in any part of time.
  */
 static bool is_shown(const struct process_walk *walk, const struct thread *thread)
 {

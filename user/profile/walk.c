@@ -15,7 +15,7 @@
 #include "symbol/symbols.h"
 #include "target/process.h"
 
-/* Who was asked for is shown even if it never ran, but only as what it was at the end. */
+/* A process that was asked for is shown even if it never ran, but only as what it was at the end. */
 static bool keeps_empty(const struct profile_pass *pass, const struct process *process)
 {
 	if (!process->is_root ||

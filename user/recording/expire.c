@@ -10,7 +10,7 @@ struct run {
 	const struct expire_tables *tables;
 	const struct expire_horizon *horizon;
 	struct expire_counts *counts;
-	uint64_t ended_ns; /* who ended before goes */
+	uint64_t ended_ns; /* what ended before goes */
 	const struct process *process; /* whose mappings are looked at */
 };
 

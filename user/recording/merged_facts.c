@@ -215,7 +215,7 @@ static bool is_same_recording(const struct recording_facts *a, const struct reco
 	return !a->boot_id || (a->began_ns && a->began_ns == b->began_ns);
 }
 
-/* Whether a later capture of the same recording says more: its counters went on. */
+/* Whether a later raw capture of the same recording says more: its counters went on. */
 static bool is_superseded(const struct merged_facts *merged, size_t index)
 {
 	const struct part *part = merged->items[index];

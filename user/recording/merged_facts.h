@@ -3,7 +3,7 @@
  * merged_facts.h - what several recordings say of themselves, as one.
  *
  *   time      from the earliest start to the latest end; paused is when none of them took samples
- *   log       as in merged_log.h. Captures of one recording count on, so the latest of them speaks for all
+ *   log       as in merged_log.h. Raw captures of one recording count on, so the latest of them speaks for all
  *   texts     the title names all; what they do not agree in is left out here, and is in the part of each in the log
  *
  * All times are in the clock of the first one.
@@ -37,7 +37,7 @@ int merged_facts_get(struct merged_facts *merged, const struct recording_facts *
 size_t merged_facts_count(const struct merged_facts *merged);
 struct recording_part merged_facts_part(const struct merged_facts *merged, size_t index);
 
-/* Whether both have one clock: they are of one boot, or, where that is not known, captures of one recording. */
+/* Whether both have one clock: they are of one boot, or, where that is not known, raw captures of one recording. */
 bool merged_facts_same_clock(const struct recording_facts *a, const struct recording_facts *b);
 
 #endif

@@ -109,7 +109,7 @@ void records_expire(struct records *records, const struct expire_horizon *horizo
 		.keeper = records->listener.keeper,
 	};
 
-	records_finish_ended(records); /* whoever goes is in no list */
+	records_finish_ended(records); /* a process that goes is in no list */
 	incoming_expire(&records->incoming, horizon->settled_ns);
 	expire_run(&tables, horizon, &records->counts.expired);
 }

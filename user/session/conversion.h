@@ -37,7 +37,7 @@ struct conversion_options {
 	const struct warning_sink *warnings; /* told what is missing; NULL: not told */
 };
 
-/* What became of captures. Zero-initialised before; conversion_clear() frees it. */
+/* What became of raw captures. Zero-initialised before; conversion_clear() frees it. */
 struct conversion {
 	struct profile_summary summary;
 	bool has_losses; /* the recordings had lost something */

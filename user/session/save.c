@@ -83,7 +83,7 @@ int save_check(struct session *session, struct error *error)
 /* Everything that json_format_write() needs for as long as it may be called again. */
 struct writing {
 	struct gathered_facts gathered;
-	struct progress_view *view; /* NULL: nobody looks */
+	struct progress_view *view; /* NULL: not shown */
 	struct progress whole;
 	struct symbolizer *symbolizer;
 	struct kernel_symbols *kernel;
@@ -135,7 +135,7 @@ static int prepare(struct session *session, struct writing *writing, bool raw, u
 {
 	int err, kernel_error, log_err;
 
-	/* Who writes a capture has no say on the terminal: the recording has. */
+	/* The process that writes a capture shows nothing on the terminal: the recording does. */
 	writing->view = until_ns ? NULL : session->config->progress;
 	stages_enter(&session->stages, "symbols");
 	gathered_facts_collect(session, &writing->gathered);

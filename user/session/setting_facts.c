@@ -50,7 +50,7 @@ static void append_target(const struct session *session, struct command_line *ou
 		append(out, "%s%d", i ? "," : " --pid ", (int)config->pids[i]);
 	if (!config->children)
 		append(out, " --no-children");
-	/* What its arguments are is nobody's business: --include-args asks for them. */
+	/* The command's arguments are private, unless --include-args asks for them. */
 	if (config->argv)
 		append(out, " -- %s", session->target.name);
 }

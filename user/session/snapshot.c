@@ -66,7 +66,7 @@ static void offer_to_oom_killer(void)
 }
 
 /*
- * Whoever wrote the parent's handlers did not have this process in mind. A descriptor that tells of SIGTERM, or -errno.
+ * The parent's signal handlers are not meant for this process. Returns a descriptor that tells of SIGTERM, or -errno.
  */
 static int take_over_signals(void)
 {
