@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bad input and bad days: one line that names the object and the remedy, a non-zero exit status, nothing half-written."""
+"""Bad input and bad days: one line that names the object and the remedy, a non-zero exit status, nothing
+half-written."""
 
 import os
 import re

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A recording that is larger than its buffer: what is kept, for whom, what is said of the rest, and the memory it takes."""
+"""A recording that is larger than its buffer: what is kept, for whom, what is said of the rest, and the memory it
+takes."""
 
 import os
 import re

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A script drives a recording through --control: what it is told, in which order; nothing it does harms the recording."""
+"""A script drives a recording through --control: what it is told, in which order; nothing it does harms the
+recording."""
 
 import os
 import select

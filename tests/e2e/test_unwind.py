@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Complete stacks of real programs, live: nearly every stack reaches its real end, and has the calls that are known to be there.
+"""Complete stacks of real programs, live: nearly every stack reaches its real end, and has the calls that are known
+to be there.
 
-What is made for the purpose is in tests/targets/lang and built here, in whatever way the test is about: without frame pointers,
-by other compilers, static, for other runtimes. Where the share of stacks from the right root matters more than what the log
-says of them, both are asserted.
+What is made for the purpose is in tests/targets/lang and built here, in whatever way the test is about: without frame
+pointers, by other compilers, static, for other runtimes. Where the share of stacks from the right root matters more
+than what the log says of them, both are asserted.
 """
 
 import os

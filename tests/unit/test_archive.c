@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_archive.c - a recording into a raw capture and back; captures that lack parts, and parts that make no sense. */
+/* test_archive.c - a recording into a raw capture and back; raw captures that lack parts, and parts that make no sense. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* test_busiest.c - the threads that are shown first: the busiest, and of equals the first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* test_processed_stacks.c - the shared table of stacks: rows are used again, and what is forgotten gets another row. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

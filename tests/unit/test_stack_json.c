@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_stack_json.c - Gecko profiles into the model: what is right, and what is wrong where. */
+/* test_stack_json.c - Gecko profiles into profiles of stacks: what is right, and what is wrong where. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_stack_profile.c - the model: names, sharing of stacks, counts. */
+/* test_stack_profile.c - profiles of stacks: names, sharing of stacks, counts. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
