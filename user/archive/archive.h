@@ -131,6 +131,7 @@ int archive_merge(struct archive *into, struct archive *from, struct progress *p
 
 /* ---- for archive_merge.c ------------------------------------------------------------------- */
 
+/* Gives the process a buffer if it has none. 0 or -ENOMEM. */
 int archive_need_buffer(struct archive *archive, struct process *process);
 
 #endif

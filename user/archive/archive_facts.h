@@ -10,6 +10,7 @@ struct packer;
 struct recording_facts;
 struct unpacker;
 
+/* Adds the content of a section; errors stay in the packer. */
 void archive_pack_head(struct packer *packer, const struct recording_facts *facts);
 /* `is_last`: nothing follows. */
 void archive_pack_end(struct packer *packer, const struct recording_facts *facts, bool is_last);

@@ -30,6 +30,7 @@ int libs_open(struct libs **out, struct symbolizer *symbolizer);
 /* The symbolizer is not asked about the files any more. NULL is fine. */
 void libs_close(struct libs *libs);
 
+/* The files as the symbolizer knows them; borrowed. */
 struct object_files *libs_files(struct libs *libs);
 
 /* *id: that of an object; empty: it has none, or cannot be read. 0 or -ENOMEM. */

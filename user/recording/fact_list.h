@@ -21,6 +21,7 @@ struct fact_list {
 	int error; /* 0 or -ENOMEM */
 };
 
+/* Each adds a fact; without memory for it, it sets list->error. */
 void fact_list_add_number(struct fact_list *list, const char *name, uint64_t value);
 void fact_list_add_text(struct fact_list *list, const char *name, const char *text);
 void fact_list_add(struct fact_list *list, const struct recording_fact *fact);

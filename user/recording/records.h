@@ -53,13 +53,17 @@ struct records_counts {
 	struct expire_counts expired; /* forgotten, to save memory */
 };
 
+/* What `config` points to is borrowed. 0 or -ENOMEM. */
 int records_open(struct records **out, const struct records_config *config);
 void records_close(struct records *records);
 
 /* At most one listener. */
 void records_listen(struct records *records, const struct records_listener *listener);
 
-/* A process that the user asked for: it is marked is_root, and its maps are kept although no record named it yet. */
+/*
+ * A process that the user asked for: it is marked is_root, and its mappings are kept although no record
+ * named it yet. 0 or -ENOMEM.
+ */
 int records_expect(struct records *records, uint32_t tgid);
 
 /* When a record of `size` bytes may be applied; one that makes no sense is at once. */

@@ -12,6 +12,7 @@ struct machine_facts {
 	char boot_id[64]; /* "" if not known */
 };
 
+/* Never fails: what cannot be read stays empty or 0. */
 void machine_facts_read(struct machine_facts *out);
 
 #endif
