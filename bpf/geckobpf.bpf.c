@@ -4,7 +4,8 @@
  *
  *   perf timer ───> timer.bpf.c ──> sample.bpf.h ──> samples (ring buffers) ──> user space
  *   sched_switch ─> sched.bpf.c ──> run (which thread runs, since when) ─> sample.bpf.h
- *   fork, exec, exit, rename, iterator ─> task.bpf.c ──> control (ring buffer), targets
+ *                     └──> a thread's end ──> control
+ *   fork, exec, rename, iterator ─> task.bpf.c ──> control (ring buffer), targets
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>

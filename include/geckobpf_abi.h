@@ -2,7 +2,7 @@
 /*
  * geckobpf_abi.h - what the BPF programs and user space say to each other.
  *
- * The only header that both sides include; the BPF side has its types from vmlinux.h.
+ * All records and map values. Both sides include it; the BPF side has its types from vmlinux.h.
  * Every record in a ring buffer starts with struct gb_record; `size` covers the whole record, so that a reader can
  * skip a kind it does not know. Times are CLOCK_MONOTONIC nanoseconds. Pids and tids are those of the initial pid
  * namespace.

@@ -14,9 +14,10 @@ enum gb_frame_kind {
 	/* stands for the frames that are missing, as the root; value: enum gb_stack_end */
 	GB_FRAME_TRUNCATED = 2,
 	/*
-	 * A new kind (a label, code that a JIT compiler or an interpreter runs, a system call) goes
-	 * here, and gets a row in the table of user/profile/frames.c, which names frames. Whatever
-	 * lies between passes it on.
+	 * A new kind (a label, a function that an interpreter runs, a system call) goes here, and
+	 * gets a row in the table of user/profile/frames.c, which names frames. Whatever lies
+	 * between passes it on. Code that a JIT compiler made is user code: its name is a
+	 * symbol provider's.
 	 */
 	GB_FRAME_KIND_COUNT
 };

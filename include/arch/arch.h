@@ -2,7 +2,7 @@
 /*
  * arch.h - the machine that all of this is built for. Nothing else asks which one it is: another
  * machine is another file beside x86_64.h with the same names in it, user/unwind/arch_<machine>.c,
- * and a row in user/symbol/plt.c.
+ * and user/symbol/plt_<machine>.c with its row in plt.c.
  */
 #ifndef GECKOBPF_ARCH_H
 #define GECKOBPF_ARCH_H
