@@ -308,7 +308,7 @@ static const struct {
 	{"\"interval\":0.5", "\"i\":1", "meta.interval is no interval"},
 	{"\"threadCPUDelta\":\"ns\"", "\"threadCPUDelta\":\"\xc2\xb5s\"",
 	 "meta.sampleUnits.threadCPUDelta is not ns"},
-	{"\"version\":36", "\"preprocessedProfileVersion\":1", "saved by the Firefox Profiler"},
+	{"\"version\":36", "\"preprocessedProfileVersion\":1", "the Firefox Profiler's own format"},
 	{"\"meta\":{\"version\"", "\"mata\":{\"version\"", "it has no meta"},
 	{"\"processes\":[", "\"processes\":7,[", "byte 208: something else, where '['"},
 	{"\"libs\":[{", "\"libs\":[{,", "string or '}' expected"},
@@ -316,6 +316,10 @@ static const struct {
 	{"\"threads\":[],", "\"threads\":[],,", "something else, where '\"' should be"},
 	{"\"threads\":[],", "\"threads\" [],", "something else, where ':' should be"},
 	{"\"threads\":[" THREAD "]", "\"threads\":[" THREAD ",]", "unexpected token near ']'"},
+	{"\"threads\":[" THREAD "]",
+	 "\"threads\":[{\"name\":\"m\",\"pid\":\"4\",\"tid\":4,\"processName\":\"p\",\"samples\":{"
+	 "\"stack\":[0]}}]",
+	 "the Firefox Profiler's own format"},
 };
 #undef AT
 
