@@ -459,19 +459,19 @@ static void eras(void **state)
 	assert_int_equal(open_room(&room, false), 0);
 	assert_int_equal(add_mapping(&room, &anon, LIB_START, 5000), 0);
 	frames_seek(room.frames, 1000);
-	epoch = frames_epoch(room.frames);
+	epoch = frames_era(room.frames);
 	assert_string_equal(name_of(&room, LIB_START, false, true),
 			    "lib]x.so+0x3000 (in lib]x.so)");
 	frames_seek(room.frames, 4999);
 	/* Earlier, but in the same era. */
 	frames_seek(room.frames, 500);
-	assert_int_equal(frames_epoch(room.frames), epoch);
+	assert_int_equal(frames_era(room.frames), epoch);
 	frames_seek(room.frames, 5000);
-	assert_true(frames_epoch(room.frames) > epoch);
+	assert_true(frames_era(room.frames) > epoch);
 	assert_string_equal(name_of(&room, LIB_START, false, true), "[anonymous code] (in [anon])");
-	epoch = frames_epoch(room.frames);
+	epoch = frames_era(room.frames);
 	frames_seek(room.frames, 4000);
-	assert_true(frames_epoch(room.frames) > epoch);
+	assert_true(frames_era(room.frames) > epoch);
 	assert_string_equal(name_of(&room, LIB_START, false, true),
 			    "lib]x.so+0x3000 (in lib]x.so)");
 	label_clear(&label);

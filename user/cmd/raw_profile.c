@@ -44,6 +44,20 @@ static struct conversion_options printing(const struct raw_profile_options *opti
 	return conversion;
 }
 
+/* Says what became of it, and frees it. `written`: the file; NULL: there is none. Returns `err`. */
+static int conclude(const struct raw_profile_options *options, struct conversion *result,
+		    const char *written, int err, const struct error *error)
+{
+	if (err)
+		log_problem(LOG_ERROR, error);
+	else if (written)
+		say_what_was_written(written, &result->summary);
+	if (!err && options->lists_unnamed)
+		unnamed_report(&result->summary);
+	conversion_clear(result);
+	return err;
+}
+
 int raw_profile_load(const char *const *paths, size_t count,
 		     const struct raw_profile_options *options, const char *name,
 		     struct stack_profile *profile)
@@ -55,12 +69,7 @@ int raw_profile_load(const char *const *paths, size_t count,
 	struct error error = {0};
 	int err = conversion_load(&result, paths, count, name, &conversion, profile, &error);
 
-	if (err)
-		log_problem(LOG_ERROR, &error);
-	else if (options->lists_unnamed)
-		unnamed_report(&result.summary);
-	conversion_clear(&result);
-	return err;
+	return conclude(options, &result, NULL, err, &error);
 }
 
 int raw_profile_write(const char *const *paths, size_t count, const char *output_path,
@@ -74,13 +83,5 @@ int raw_profile_write(const char *const *paths, size_t count, const char *output
 	int err = conversion_write(&result, paths, count, output_path, &conversion, &error);
 
 	*lost = result.has_losses;
-	if (err) {
-		log_problem(LOG_ERROR, &error);
-	} else {
-		say_what_was_written(output_path, &result.summary);
-		if (options->lists_unnamed)
-			unnamed_report(&result.summary);
-	}
-	conversion_clear(&result);
-	return err;
+	return conclude(options, &result, output_path, err, &error);
 }

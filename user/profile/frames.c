@@ -37,7 +37,7 @@ struct frames {
 	struct u64_map objects; /* numbers of those that addresses were found in */
 	uint64_t now_ns, era_from_ns, era_end_ns;
 	uint64_t unnamed;
-	uint32_t epoch;
+	uint32_t era;
 };
 
 int frames_open(struct frames **out, const struct frames_source *source)
@@ -98,12 +98,12 @@ void frames_seek(struct frames *frames, uint64_t time_ns)
 	frames->era_from_ns = time_ns;
 	frames->era_end_ns = era_end_ns;
 	u64_map_reset(&frames->user);
-	frames->epoch++;
+	frames->era++;
 }
 
-uint32_t frames_epoch(const struct frames *frames)
+uint32_t frames_era(const struct frames *frames)
 {
-	return frames->epoch;
+	return frames->era;
 }
 
 /* ---- functions and frames -------------------------------------------------------------- */

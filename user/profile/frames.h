@@ -44,7 +44,7 @@ void frames_close(struct frames *frames);
 /* Moves to a time: what nodes are may be different from then on. */
 void frames_seek(struct frames *frames, uint64_t time_ns);
 /* Rises whenever what a node is may be different from before. */
-uint32_t frames_epoch(const struct frames *frames);
+uint32_t frames_era(const struct frames *frames);
 
 /* The number of the frame that a node is at the current time: of the innermost, if it is in several. 0 or -ENOMEM. */
 int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id);

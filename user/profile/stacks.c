@@ -195,7 +195,7 @@ int stacks_add_node(struct stacks *stacks, uint32_t node, const struct frame_nod
 static void seek(struct stacks *stacks, uint64_t time_ns)
 {
 	frames_seek(stacks->frames, time_ns);
-	stacks->era = frames_epoch(stacks->frames);
+	stacks->era = frames_era(stacks->frames);
 }
 
 /* The node, with stacks of the current era or none. */
