@@ -15,7 +15,7 @@ enum gb_frame_kind {
 	GB_FRAME_TRUNCATED = 2,
 	/*
 	 * A new kind (a label, a function that an interpreter runs, a system call) goes here, and
-	 * gets a row in the table of user/profile/frames.c, which names frames. Whatever lies
+	 * gets a row in user/profile/frame_table.c, which names its frames. Whatever lies
 	 * between passes it on. Code that a JIT compiler made is user code: its name is a
 	 * symbol provider's.
 	 */

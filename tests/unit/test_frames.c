@@ -17,7 +17,9 @@
 
 #include "buffer/profile_buffer.h"
 #include "geckobpf_abi.h"
+#include "profile/frame_kind.h"
 #include "profile/frames.h"
+#include "profile/profile.h"
 #include "format/label.h"
 #include "profile/libs.h"
 #include "base/u64_map.h"
@@ -57,17 +59,8 @@ static const char *text_of_code(const char *name, const char *lib, uint64_t valu
 	return text_of_function(&function);
 }
 
-static const char *text_of_end(uint64_t end)
-{
-	const struct profile_function function = {.kind = GB_FRAME_TRUNCATED, .value = end};
-
-	return text_of_function(&function);
-}
-
 static void labels(void **state)
 {
-	const struct profile_function of_later_version = {.kind = 77, .value = 0x12};
-
 	assert_string_equal(text_of_code("f(int)", "libc.so.6", 0), "f(int) (in libc.so.6)");
 	assert_string_equal(text_of_code("f", "a (deleted)", 0), "f (in a (deleted])");
 	assert_string_equal(text_of_code("0xdead", "x", 0), "_0xdead (in x)");
@@ -76,43 +69,7 @@ static void labels(void **state)
 	assert_string_equal(text_of_code(NULL, "libx.so", 0x1a2b), "libx.so+0x1a2b (in libx.so)");
 	assert_string_equal(text_of_code(NULL, "0xlib)", 1), "_0xlib]+0x1 (in 0xlib])");
 	assert_string_equal(text_of_code(NULL, NULL, UINT64_MAX), "0xffffffffffffffff");
-	assert_string_equal(text_of_function(&of_later_version), "(frame of kind 77: 0x12)");
-	label_clear(&label);
-}
-
-/* Every early end has a reason of its own; the ends that are none have no words. */
-static void stack_ends(void **state)
-{
-	static const char *const reasons[GB_STACK_END_COUNT] = {
-		[GB_STACK_FAILED] = "no registers",
-		[GB_STACK_FULL] = "more frames than there is room for",
-		[GB_STACK_NO_PROCESS] = "process not known yet",
-		[GB_STACK_NO_MAPPING] = "return address outside of all code",
-		[GB_STACK_NO_RULE] = "unwind information not supported",
-		[GB_STACK_FP_FAILED] = "neither unwind information nor frame pointer",
-		[GB_STACK_READ_FAILED] = "stack not readable",
-		[GB_STACK_NOT_MONOTONIC] = "frames out of order",
-		[GB_STACK_COMPAT32] = "32-bit process",
-	};
-	unsigned int end;
-
-	for (end = 0; end < GB_STACK_END_COUNT; end++) {
-		char expected[80];
-
-		if (!reasons[end]) {
-			assert_null(label_stack_end(end));
-			continue;
-		}
-		assert_string_equal(label_stack_end(end), reasons[end]);
-		snprintf(expected, sizeof(expected), "(truncated: %s)", reasons[end]);
-		assert_string_equal(text_of_end(end), expected);
-	}
-	assert_null(label_stack_end(GB_STACK_END_COUNT));
-	assert_null(label_stack_end(UINT32_MAX));
-	assert_string_equal(text_of_end(GB_STACK_NONE), "(truncated: reason not known)");
-	assert_string_equal(text_of_end(UINT64_MAX), "(truncated: reason not known)");
-	assert_string_equal(text_of_end((1ULL << 32) + GB_STACK_FULL),
-			    "(truncated: reason not known)");
+	assert_string_equal(text_of_code("(truncated: a\tb)", NULL, 0), "(truncated: a?b)");
 	label_clear(&label);
 }
 
@@ -343,6 +300,80 @@ static void addresses(void **state)
 	close_room(&room);
 }
 
+static const char *text_of_end(struct room *room, uint64_t end)
+{
+	return text_of(room, end, STACK_NODE_NONE, GB_FRAME_TRUNCATED, false, CATEGORY_OTHER);
+}
+
+/* Every early end has a reason of its own; the ends that are none have no words. */
+static void stack_ends(void **state)
+{
+	static const char *const reasons[GB_STACK_END_COUNT] = {
+		[GB_STACK_FAILED] = "no registers",
+		[GB_STACK_FULL] = "more frames than there is room for",
+		[GB_STACK_NO_PROCESS] = "process not known yet",
+		[GB_STACK_NO_MAPPING] = "return address outside of all code",
+		[GB_STACK_NO_RULE] = "unwind information not supported",
+		[GB_STACK_FP_FAILED] = "neither unwind information nor frame pointer",
+		[GB_STACK_READ_FAILED] = "stack not readable",
+		[GB_STACK_NOT_MONOTONIC] = "frames out of order",
+		[GB_STACK_COMPAT32] = "32-bit process",
+	};
+	struct room room;
+	unsigned int end;
+
+	assert_int_equal(open_room(&room, false), 0);
+	for (end = 0; end < GB_STACK_END_COUNT; end++) {
+		char expected[80];
+
+		if (!reasons[end]) {
+			assert_null(profile_stack_end(end));
+			continue;
+		}
+		assert_string_equal(profile_stack_end(end), reasons[end]);
+		snprintf(expected, sizeof(expected), "(truncated: %s)", reasons[end]);
+		assert_string_equal(text_of_end(&room, end), expected);
+	}
+	assert_null(profile_stack_end(GB_STACK_END_COUNT));
+	assert_null(profile_stack_end(UINT32_MAX));
+	assert_string_equal(text_of_end(&room, GB_STACK_NONE), "(truncated: reason not known)");
+	assert_string_equal(text_of_end(&room, UINT64_MAX), "(truncated: reason not known)");
+	assert_string_equal(text_of_end(&room, (1ULL << 32) + GB_STACK_FULL),
+			    "(truncated: reason not known)");
+	label_clear(&label);
+	close_room(&room);
+}
+
+/* A kind that a later version has is told by its number; so are its frames. */
+static void unknown_kinds(void **state)
+{
+	struct room room;
+
+	assert_int_equal(open_room(&room, false), 0);
+	assert_string_equal(text_of(&room, 0x12, 0, GB_FRAME_KIND_COUNT, false, CATEGORY_OTHER),
+			    "(frame of kind 3: 0x12)");
+	assert_string_equal(
+		text_of(&room, UINT64_MAX, 0, FRAME_KINDS_MAX - 1, true, CATEGORY_OTHER),
+		"(frame of kind 15: 0xffffffffffffffff)");
+	assert_int_equal(frames_unnamed(room.frames), 0);
+	label_clear(&label);
+	close_room(&room);
+}
+
+static void rows_are_sound(void **state)
+{
+	const struct frame_kind *const *row, *const *other;
+
+	for (row = frame_table; *row; row++) {
+		assert_true((*row)->kind < FRAME_KINDS_MAX);
+		assert_true((*row)->category < CATEGORY_COUNT);
+		assert_non_null((*row)->find);
+		for (other = frame_table; other != row; other++)
+			assert_int_not_equal((*row)->kind, (*other)->kind);
+	}
+	assert_int_equal(row - frame_table, GB_FRAME_KIND_COUNT);
+}
+
 /* A frame that is made for it says why its stack ended early, in both modes; code at a low address does not. */
 static void truncated_roots(void **state)
 {
@@ -354,7 +385,7 @@ static void truncated_roots(void **state)
 		assert_int_equal(open_room(&room, mode), 0);
 		for (end = GB_STACK_FAILED; end < GB_STACK_END_COUNT; end++) {
 			char expected[80];
-			const char *why = label_stack_end(end);
+			const char *why = profile_stack_end(end);
 
 			snprintf(expected, sizeof(expected), "(truncated: %s)",
 				 why ? why : "reason not known");
@@ -485,13 +516,14 @@ static int attempt(void *context)
 		{.value = ANON_START},
 		{.value = 0x1000},
 		{.value = 0xffffffff81001000, .kind = GB_FRAME_KERNEL},
-		{.value = GB_STACK_READ_FAILED, .kind = GB_FRAME_TRUNCATED}};
+		{.value = GB_STACK_READ_FAILED, .kind = GB_FRAME_TRUNCATED},
+		{.value = 1, .kind = FRAME_KINDS_MAX - 1}};
 	struct room room;
 	uint32_t id;
 	size_t i;
 	int err = open_room(&room, *(bool *)context);
 
-	for (i = 0; i < 5 && !err; i++) {
+	for (i = 0; i < 6 && !err; i++) {
 		const struct frame_node node = {nodes[i], STACK_NODE_NONE};
 
 		err = frames_locate(room.frames, &node, true, &id);
@@ -514,6 +546,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(labels),
 		cmocka_unit_test(stack_ends),
+		cmocka_unit_test(unknown_kinds),
+		cmocka_unit_test(rows_are_sound),
 		cmocka_unit_test(user_functions),
 		cmocka_unit_test(user_without_names),
 		cmocka_unit_test(kernel_functions),

@@ -99,9 +99,9 @@ static void print_truncated(const struct profile_summary *summary)
 	unsigned int end;
 
 	for (end = 0; end < GB_STACK_END_COUNT; end++)
-		if (summary->stack_ends[end] && label_stack_end(end))
+		if (summary->stack_ends[end] && profile_stack_end(end))
 			log_more("%" PRIu64 " stacks truncated: %s", summary->stack_ends[end],
-				 label_stack_end(end));
+				 profile_stack_end(end));
 }
 
 /* Percent of the user stacks that are whole; negative: there were none. */
@@ -111,7 +111,7 @@ static double complete_share(const struct profile_summary *summary)
 	unsigned int end;
 
 	for (end = 0; end < GB_STACK_END_COUNT; end++)
-		if (label_stack_end(end))
+		if (profile_stack_end(end))
 			all += summary->stack_ends[end];
 	return all ? (double)complete * 100 / (double)all : -1;
 }

@@ -3,15 +3,12 @@
 #include "format/label.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/number.h"
 #include "profile/model.h"
-
-#include "geckobpf_abi.h"
 
 void label_clear(struct label *label)
 {
@@ -98,67 +95,16 @@ static int set_offset(struct label *label, const char *lib, uint64_t offset)
 	return err ? err : finish(label, " (in ", lib, ")");
 }
 
-const char *label_stack_end(unsigned int end)
-{
-	static const char *const names[GB_STACK_END_COUNT] = {
-		[GB_STACK_FAILED] = "no registers",
-		[GB_STACK_FULL] = "more frames than there is room for",
-		[GB_STACK_NO_PROCESS] = "process not known yet",
-		[GB_STACK_NO_MAPPING] = "return address outside of all code",
-		[GB_STACK_NO_RULE] = "unwind information not supported",
-		[GB_STACK_FP_FAILED] = "neither unwind information nor frame pointer",
-		[GB_STACK_READ_FAILED] = "stack not readable",
-		[GB_STACK_NOT_MONOTONIC] = "frames out of order",
-		[GB_STACK_COMPAT32] = "32-bit process",
-	};
-
-	return end < GB_STACK_END_COUNT ? names[end] : NULL;
-}
-
-static int set_truncated(struct label *label, uint64_t end)
-{
-	const char *why = end < GB_STACK_END_COUNT ? label_stack_end((unsigned int)end) : NULL;
-
-	return finish(label, "(truncated: ", why ? why : "reason not known", ")");
-}
-
-/* Of a later version. */
-static int set_unknown(struct label *label, const struct profile_function *function)
-{
-	char kind[NUMBER_MAX_BYTES];
-	int err = append(label, "(frame of kind ", 15);
-
-	if (!err)
-		err = append(label, kind, (size_t)(number_put_u64(kind, function->kind) - kind));
-	if (!err)
-		err = append(label, ": ", 2);
-	if (!err)
-		err = append_hex(label, function->value);
-	return err ? err : append(label, ")", 1);
-}
-
-/* What is in no file. */
-static int set_bare(struct label *label, const struct profile_function *function)
-{
-	if (function->kind == GB_FRAME_TRUNCATED)
-		return set_truncated(label, function->value);
-	if (function->kind >= GB_FRAME_KIND_COUNT)
-		return set_unknown(label, function);
-	return append_hex(label, function->value);
-}
-
 int label_function(struct label *label, const struct profile_function *function)
 {
-	bool is_named =
-		function->kind != GB_FRAME_TRUNCATED && function->kind < GB_FRAME_KIND_COUNT;
 	int err;
 
 	label->count = 0;
-	if (is_named && function->name)
+	if (function->name)
 		return set_named(label, function->name, function->lib);
-	if (is_named && function->lib)
+	if (function->lib)
 		return set_offset(label, function->lib, function->value);
-	err = set_bare(label, function);
+	err = append_hex(label, function->value);
 	label->name_count = label->count;
 	return err;
 }

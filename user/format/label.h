@@ -28,11 +28,8 @@ void label_clear(struct label *label);
  *   name (in lib)                a function
  *   lib+0x1a2b (in lib)          code of a file that no symbol covers
  *   0x7f0012345678               code at that address, of which nothing is known, or wanted
- *   (truncated: reason)          the root of a stack that ended early
+ *   name                         what is in no file, such as (truncated: reason)
  */
 int label_function(struct label *label, const struct profile_function *function);
-
-/* Why a stack ended early, in words; NULL: not an early end. `end`: enum gb_stack_end. */
-const char *label_stack_end(unsigned int end);
 
 #endif

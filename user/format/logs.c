@@ -7,7 +7,6 @@
 #include "base/stages.h"
 #include "buffer/profile_buffer.h"
 #include "format/json.h"
-#include "format/label.h"
 #include "format/pid_text.h"
 #include "profile/profile.h"
 #include "target/process.h"
@@ -22,8 +21,8 @@ static void write_stack_ends(struct json *json, const uint64_t *ends)
 	json_key_u64(json, "complete", ends[GB_STACK_COMPLETE]);
 	json_key_u64(json, "none, the thread exits or execs", ends[GB_STACK_NO_MEMORY]);
 	for (end = 0; end < GB_STACK_END_COUNT; end++)
-		if (label_stack_end(end))
-			json_key_u64(json, label_stack_end(end), ends[end]);
+		if (profile_stack_end(end))
+			json_key_u64(json, profile_stack_end(end), ends[end]);
 	json_object_end(json);
 }
 

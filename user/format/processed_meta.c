@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "format/json.h"
-#include "format/label.h"
 #include "format/meta.h"
 #include "profile/profile.h"
 
@@ -69,8 +68,8 @@ static void write_reading(struct json *json, const struct profile_summary *summa
 	write_entry(json, "with a complete user stack", summary->stack_ends[GB_STACK_COMPLETE],
 		    NULL);
 	for (end = 0; end < GB_STACK_END_COUNT; end++)
-		if (label_stack_end(end) && summary->stack_ends[end])
-			write_entry(json, label_stack_end(end), summary->stack_ends[end], NULL);
+		if (profile_stack_end(end) && summary->stack_ends[end])
+			write_entry(json, profile_stack_end(end), summary->stack_ends[end], NULL);
 	end_section(json);
 }
 

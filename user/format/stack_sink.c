@@ -348,7 +348,7 @@ static void add_stack_ends(struct stack_source *source, const uint64_t *ends)
 
 	source->stacks_complete = ends[GB_STACK_COMPLETE];
 	for (end = 0; end < GB_STACK_END_COUNT; end++)
-		if (label_stack_end(end))
+		if (profile_stack_end(end))
 			source->stacks_truncated += ends[end];
 }
 

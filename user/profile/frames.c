@@ -2,8 +2,8 @@
 /*
  * frames.c - see frames.h.
  *
- * An address is looked up once in each era. What is found has a number by its bytes: functions and frames
- * exist once, and texts, so that a function is known by where its texts are.
+ * A value is looked up once; one that depends on what is mapped, once in each era. What is found has a number by its
+ * bytes: functions and frames exist once, and texts, so that a function is known by where its texts are.
  */
 #include "profile/frames.h"
 
@@ -15,11 +15,17 @@
 #include "base/array.h"
 #include "base/intern.h"
 #include "base/u64_map.h"
-#include "buffer/profile_buffer.h"
+#include "profile/frame_kind.h"
 #include "symbol/symbols.h"
 #include "target/address_space.h"
 #include "target/object.h"
 #include "target/process.h"
+
+struct frames_of_kind {
+	const struct frame_kind *row;
+	uint64_t call_bytes; /* how far before its value a caller is looked up */
+	struct u64_map found; /* frames by value */
+};
 
 struct frames {
 	struct frames_source source;
@@ -33,12 +39,28 @@ struct frames {
 		struct profile_frame *items;
 		size_t count, capacity;
 	} items;
-	struct u64_map user, kernel; /* frames by address */
+	struct frames_of_kind kinds[FRAME_KINDS_MAX];
 	struct u64_map objects; /* numbers of those that addresses were found in */
+	struct symbol_frames symbols; /* room for a finding, and for its text */
+	char text[FRAME_TEXT_BYTES];
 	uint64_t now_ns, era_from_ns, era_end_ns;
 	uint64_t unnamed;
 	uint32_t era;
 };
+
+static void open_kinds(struct frames *frames)
+{
+	const struct frame_kind *const *row = frames->source.kinds;
+	size_t i;
+
+	for (i = 0; i < FRAME_KINDS_MAX; i++)
+		frames->kinds[i].row = &unknown_frames;
+	for (row = row ? row : frame_table; *row; row++) {
+		frames->kinds[(*row)->kind].row = *row;
+		frames->kinds[(*row)->kind].call_bytes =
+			(*row)->is_at_call && (*row)->is_at_call(&frames->source);
+	}
+}
 
 int frames_open(struct frames **out, const struct frames_source *source)
 {
@@ -48,6 +70,7 @@ int frames_open(struct frames **out, const struct frames_source *source)
 	if (!frames)
 		return -ENOMEM;
 	frames->source = *source;
+	open_kinds(frames);
 	err = intern_open(&frames->texts);
 	if (!err)
 		err = intern_open(&frames->function_keys);
@@ -63,10 +86,12 @@ int frames_open(struct frames **out, const struct frames_source *source)
 
 void frames_close(struct frames *frames)
 {
+	size_t i;
+
 	if (!frames)
 		return;
-	u64_map_clear(&frames->user);
-	u64_map_clear(&frames->kernel);
+	for (i = 0; i < FRAME_KINDS_MAX; i++)
+		u64_map_clear(&frames->kinds[i].found);
 	u64_map_clear(&frames->objects);
 	intern_close(frames->frame_keys);
 	intern_close(frames->function_keys);
@@ -77,6 +102,15 @@ void frames_close(struct frames *frames)
 }
 
 /* ---- time ----------------------------------------------------------------------------- */
+
+static void forget_mapped(struct frames *frames)
+{
+	size_t i;
+
+	for (i = 0; i < FRAME_KINDS_MAX; i++)
+		if (frames->kinds[i].row->is_mapped)
+			u64_map_reset(&frames->kinds[i].found);
+}
 
 void frames_seek(struct frames *frames, uint64_t time_ns)
 {
@@ -97,7 +131,7 @@ void frames_seek(struct frames *frames, uint64_t time_ns)
 	}
 	frames->era_from_ns = time_ns;
 	frames->era_end_ns = era_end_ns;
-	u64_map_reset(&frames->user);
+	forget_mapped(frames);
 	frames->era++;
 }
 
@@ -148,104 +182,9 @@ static int add_frame(struct frames *frames, const struct profile_frame *frame, u
 	return err;
 }
 
-/* ---- what code is ------------------------------------------------------------------------ */
+/* ---- what was found ----------------------------------------------------------------------- */
 
-/* What is known of code, as it is looked up. All bytes are zero at first. */
-struct finding {
-	struct profile_function function;
-	struct profile_frame frame;
-	struct symbol_frames symbols; /* empty: no provider knows a name */
-};
-
-static int set_lib(struct frames *frames, struct finding *found, const char *lib)
-{
-	return keep_text(frames, lib, &found->function.lib);
-}
-
-static int set_name(struct frames *frames, struct finding *found, const char *name, const char *lib)
-{
-	int err = keep_text(frames, name, &found->function.name);
-
-	return err ? err : set_lib(frames, found, lib);
-}
-
-/* Fills found->symbols. */
-static int look_up(struct frames *frames, const struct symbol_place *place, struct finding *found)
-{
-	int err = symbols_lookup(frames->source.symbols, place, &found->symbols);
-
-	frames->unnamed += err == -ENOENT;
-	return err == -ENOENT ? 0 : err;
-}
-
-/* The last part of a path; what is nowhere has another name. */
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-
-	return *name ? name : "[anon]";
-}
-
-/* The kernel calls a mapping without a file or name "//anon". */
-static const char *lib_name(const struct object *object)
-{
-	if (object->kind == OBJECT_ANONYMOUS && object->path[0] != '[')
-		return "[anon]";
-	return base_name(object->path);
-}
-
-static int name_user(struct frames *frames, const struct object *object, struct finding *found)
-{
-	const char *lib = object ? lib_name(object) : "[unmapped]";
-
-	if (found->symbols.count)
-		return set_lib(frames, found, lib);
-	if (!object)
-		return set_name(frames, found, "[unknown]", lib);
-	if (object->kind == OBJECT_ANONYMOUS)
-		return set_name(frames, found, "[anonymous code]", lib);
-	found->function.value = found->frame.offset;
-	return set_lib(frames, found, lib);
-}
-
-static int find_user(struct frames *frames, struct finding *found)
-{
-	const struct symbol_place place =
-		symbols_place(frames->source.process, found->frame.address, frames->now_ns);
-	const struct object *object = place.mapping ? place.mapping->object : NULL;
-	uint32_t number;
-	int err = object ? u64_map_number(&frames->objects, object->number, &number) : 0;
-
-	if (object && object->kind != OBJECT_ANONYMOUS) {
-		found->function.object = object;
-		found->frame.offset = place.offset;
-	}
-	if (!err && !frames->source.symbols) {
-		found->function.value = place.address;
-		return 0;
-	}
-	if (!err)
-		err = look_up(frames, &place, found);
-	return err ? err : name_user(frames, object, found);
-}
-
-static int find_in_kernel(struct frames *frames, struct finding *found)
-{
-	const struct symbol_place place = symbols_place(NULL, found->frame.address, frames->now_ns);
-	int err;
-
-	if (!frames->source.symbols || !frames->source.has_kernel) {
-		found->function.value = place.address;
-		return 0;
-	}
-	err = look_up(frames, &place, found);
-	if (err || found->symbols.count)
-		return err ? err : set_lib(frames, found, "[kernel]");
-	return set_name(frames, found, "[unknown]", "[kernel]");
-}
-
-static int add_finding(struct frames *frames, struct finding *found, uint32_t *id)
+static int add_finding(struct frames *frames, struct frame_finding *found, uint32_t *id)
 {
 	int err = add_function(frames, &found->function, &found->frame.function);
 
@@ -253,17 +192,17 @@ static int add_finding(struct frames *frames, struct finding *found, uint32_t *i
 }
 
 /* One of found->symbols; *id is the number of the one that it is inlined into, and becomes its own. */
-static int add_symbol(struct frames *frames, const struct finding *found,
+static int add_symbol(struct frames *frames, const struct frame_finding *found,
 		      const struct symbol_frame *symbol, uint32_t *id)
 {
-	struct finding one;
+	struct frame_finding one;
 	char lib[128];
 	int err;
 
 	memcpy(&one, found, sizeof(one));
 	one.frame.inlined_into = *id;
 	one.frame.inline_depth =
-		(uint8_t)(found->symbols.count - 1 - (size_t)(symbol - found->symbols.items));
+		(uint8_t)(found->symbols->count - 1 - (size_t)(symbol - found->symbols->items));
 	one.frame.line = symbol->line;
 	one.frame.column = symbol->column;
 	one.frame.symbol_start = symbol->start;
@@ -273,89 +212,94 @@ static int add_symbol(struct frames *frames, const struct finding *found,
 		err = keep_text(frames, symbol->file, &one.function.file);
 	if (!err && symbol->module) {
 		snprintf(lib, sizeof(lib), "[%s]", symbol->module);
-		err = set_lib(frames, &one, lib);
+		err = keep_text(frames, lib, &one.function.lib);
 	}
 	return err ? err : add_finding(frames, &one, id);
 }
 
 /* The outermost first; *id is the number of the innermost. */
-static int add_found(struct frames *frames, struct finding *found, uint32_t *id)
+static int add_found(struct frames *frames, struct frame_finding *found, uint32_t *id)
 {
-	size_t i = found->symbols.count;
+	size_t i = found->symbols->count;
 	int err = 0;
 
 	*id = found->frame.inlined_into = FRAME_NONE;
 	if (!i)
 		return add_finding(frames, found, id);
 	while (i-- && !err)
-		err = add_symbol(frames, found, &found->symbols.items[i], id);
+		err = add_symbol(frames, found, &found->symbols->items[i], id);
 	return err;
 }
 
-/* A kind of frames: one row each. */
-struct frame_kind {
-	enum profile_category_index category;
-	/* Finds what the code at found->frame.address is. NULL: it is no code. */
-	int (*find)(struct frames *frames, struct finding *found);
-};
-
-static const struct frame_kind kinds[GB_FRAME_KIND_COUNT] = {
-	[GB_FRAME_USER] = {CATEGORY_USER, find_user},
-	[GB_FRAME_KERNEL] = {CATEGORY_KERNEL, find_in_kernel},
-	[GB_FRAME_TRUNCATED] = {CATEGORY_OTHER, NULL},
-};
-
-static const struct frame_kind later_kind = {CATEGORY_OTHER, NULL};
-
-static const struct frame_kind *kind_of(const struct frame *frame)
+/* The function's texts become the frames' own. */
+static int keep_texts(struct frames *frames, struct profile_function *function)
 {
-	return frame->kind < GB_FRAME_KIND_COUNT ? &kinds[frame->kind] : &later_kind;
+	int err = function->name ? keep_text(frames, function->name, &function->name) : 0;
+
+	if (!err && function->lib)
+		err = keep_text(frames, function->lib, &function->lib);
+	if (!err && function->file)
+		err = keep_text(frames, function->file, &function->file);
+	return err;
 }
 
-/* Code at an address, or what is no code and has that value. */
+/* Its code was met; NULL: of no object. */
+static int number_object(struct frames *frames, const struct object *object)
+{
+	uint32_t number;
+
+	return object ? u64_map_number(&frames->objects, object->number, &number) : 0;
+}
+
+/* ---- frames of all kinds --------------------------------------------------------------------- */
+
+/* What its kind knows of a value. */
+static int look_up(struct frames *frames, const struct frame *frame, struct frame_finding *found)
+{
+	const struct frame_kind *kind = frames->kinds[frame->kind].row;
+	const struct frame_query query = {&frames->source, frame->value, frames->now_ns};
+
+	memset(found, 0, sizeof(*found));
+	found->function.kind = frame->kind;
+	found->frame.category = (uint8_t)kind->category;
+	found->symbols = &frames->symbols;
+	found->symbols->count = 0;
+	found->text = frames->text;
+	return kind->find(&query, found);
+}
+
 static int make_frame(struct frames *frames, const struct frame *frame, uint32_t *id)
 {
-	const struct frame_kind *kind = kind_of(frame);
-	struct finding found;
-	int err = 0;
+	struct frame_finding found;
+	int err = look_up(frames, frame, &found);
 
-	memset(&found, 0, sizeof(found));
-	found.function.kind = frame->kind;
-	found.frame.category = (uint8_t)kind->category;
-	if (kind->find) {
-		found.frame.address = frame->value;
-		err = kind->find(frames, &found);
-	} else {
-		found.function.value = frame->value;
-	}
+	frames->unnamed += found.is_unnamed;
+	if (!err)
+		err = number_object(frames, found.function.object);
+	if (!err)
+		err = keep_texts(frames, &found.function);
 	return err ? err : add_found(frames, &found, id);
 }
 
 /*
- * An address is entered into the cache after its frame is known, so that a failure leaves no
+ * A value is entered into the cache after its frame is known, so that a failure leaves no
  * trace.
  */
-static int fill_cache(struct frames *frames, struct u64_map *cache, const struct frame *frame,
-		      uint32_t *id)
+static int fill_cache(struct frames *frames, const struct frame *frame, uint32_t *id)
 {
 	int err = make_frame(frames, frame, id);
 
-	return err ? err : u64_map_put(cache, frame->value, *id);
+	return err ? err : u64_map_put(&frames->kinds[frame->kind].found, frame->value, *id);
 }
 
 int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id)
 {
-	bool is_kernel = frame_is(&node->frame, GB_FRAME_KERNEL);
-	bool is_raw = is_kernel ? !frames->source.symbols || !frames->source.has_kernel
-				: !frames->source.symbols && !frames->source.calls;
-	struct u64_map *cache = is_kernel ? &frames->kernel : &frames->user;
+	const struct frames_of_kind *kind = &frames->kinds[node->frame.kind];
 	struct frame frame = node->frame;
 
-	if (!kind_of(&frame)->find)
-		return make_frame(frames, &frame, id);
-	frame.value -= is_leaf || is_raw ? 0 : 1;
-	*id = u64_map_get(cache, frame.value);
-	return *id == U64_MAP_NONE ? fill_cache(frames, cache, &frame, id) : 0;
+	frame.value -= is_leaf ? 0 : kind->call_bytes;
+	*id = u64_map_get(&kind->found, frame.value);
+	return *id == U64_MAP_NONE ? fill_cache(frames, &frame, id) : 0;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */

@@ -2,11 +2,11 @@
 /*
  * frames.h - the frames and functions of a process: what the nodes of its buffer are.
  *
- *   node (frame, prefix)  ──leaf or caller?──>  address  ──address space, symbols──>  function  ──>  frame
+ *   node (frame, prefix)  ──leaf or caller?──>  value  ──its kind, see frame_kind.h──>  function  ──>  frame
  *
  * A caller's address is where it goes on after the call. The call itself is before that, and it may be
  * the function's last instruction: so callers are looked up one byte before, leaves where they are. What was found
- * is remembered by address as long as the era of the address space lasts. A frame that is no code needs no lookup.
+ * is remembered by address as long as the era of the address space lasts.
  */
 #ifndef GECKOBPF_PROFILE_FRAMES_H
 #define GECKOBPF_PROFILE_FRAMES_H
@@ -18,6 +18,7 @@
 #include "buffer/frame.h"
 #include "profile/model.h"
 
+struct frame_kind;
 struct frames;
 struct process;
 struct symbols;
@@ -30,6 +31,8 @@ struct frames_source {
 		symbols; /* NULL: no names are wanted: each address is a frame, as it was recorded */
 	bool has_kernel; /* the symbols know the kernel's functions; else they are addresses */
 	bool calls; /* where no names are wanted, callers of user code are where the call is */
+	/* What kinds of frames there are, ends with NULL; NULL: frame_table. */
+	const struct frame_kind *const *kinds;
 };
 
 struct frame_node {
@@ -56,7 +59,7 @@ const struct profile_function *frames_function(const struct frames *frames, uint
 
 /* Distinct addresses for which there was no name. */
 uint64_t frames_unnamed(const struct frames *frames);
-/* Numbers of the objects that addresses were found in. */
+/* Numbers of the objects, but for anonymous ones, that code was found in. */
 const struct u64_map *frames_objects(const struct frames *frames);
 
 #endif

@@ -103,6 +103,7 @@ static int open_tables(struct process_walk *walk)
 		.symbols = walk->pass->symbols,
 		.has_kernel = walk->pass->source->kernel,
 		.calls = walk->pass->sink->calls,
+		.kinds = walk->pass->input->frame_kinds,
 	};
 	const struct stacks_limits limits = {0};
 	int err = frames_open(&walk->shown.frames, &source);

@@ -20,6 +20,7 @@
 #include "recording/recording.h"
 #include "symbol/symbolizer.h"
 
+struct frame_kind;
 struct kernel_symbols;
 struct profile_sink;
 struct progress;
@@ -32,6 +33,8 @@ struct profile_input {
 	struct progress *progress; /* a piece of one unit, which all of this is; NULL: none */
 	struct stages *stages; /* goes on with them; NULL: none */
 	struct profile_filter filter; /* of the first input, for all */
+	/* What kinds of frames there are, see frame_kind.h: of the first input, for all. NULL: frame_table */
+	const struct frame_kind *const *frame_kinds;
 	/* What the profile says as a whole, if that is not what `facts` say; in the clock of `facts`. NULL: it is. */
 	const struct recording_facts *whole;
 	/*
@@ -78,6 +81,9 @@ struct profile_summary {
 	struct profile_hot *top; /* the hottest functions by self samples, hottest first */
 	size_t top_count;
 };
+
+/* Why a stack ended early, in words; NULL: not an early end. `end`: enum gb_stack_end. */
+const char *profile_stack_end(uint64_t end);
 
 /*
  * Sends all to `sink`, which the caller opened and closes. `summary->top_count` asks for that many hottest functions at

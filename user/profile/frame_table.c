@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* frame_table.c - see frame_kind.h. */
+#include "profile/frame_kind.h"
+
+const struct frame_kind *const frame_table[] = {
+	&user_frames,
+	&kernel_frames,
+	&truncated_frames,
+	NULL,
+};

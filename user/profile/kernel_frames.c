@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kernel_frames.c - code of the kernel and its modules: by the kernel's own symbols. */
+#include "profile/frame_kind.h"
+
+#include <errno.h>
+
+#include "profile/frames.h"
+#include "symbol/symbols.h"
+
+static bool has_names(const struct frames_source *source)
+{
+	return source->symbols && source->has_kernel;
+}
+
+static int find_kernel(const struct frame_query *query, struct frame_finding *found)
+{
+	const struct symbol_place place = symbols_place(NULL, query->value, query->time_ns);
+	int err;
+
+	found->frame.address = query->value;
+	if (!has_names(query->source)) {
+		found->function.value = query->value;
+		return 0;
+	}
+	found->function.lib = "[kernel]";
+	err = symbols_lookup(query->source->symbols, &place, found->symbols);
+	if (err != -ENOENT)
+		return err;
+	found->is_unnamed = true;
+	found->function.name = "[unknown]";
+	return 0;
+}
+
+const struct frame_kind kernel_frames = {
+	.kind = GB_FRAME_KERNEL,
+	.category = CATEGORY_KERNEL,
+	.is_at_call = has_names,
+	.find = find_kernel,
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* user_frames.c - code of the process: by what is mapped at its address, and the symbols of that. */
+#include "profile/frame_kind.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "profile/frames.h"
+#include "symbol/symbols.h"
+#include "target/address_space.h"
+#include "target/object.h"
+
+/* The last part of a path; what is nowhere has another name. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return *name ? name : "[anon]";
+}
+
+/* The kernel calls a mapping without a file or name "//anon". */
+static const char *lib_name(const struct object *object)
+{
+	if (!object)
+		return "[unmapped]";
+	if (object->kind == OBJECT_ANONYMOUS && object->path[0] != '[')
+		return "[anon]";
+	return base_name(object->path);
+}
+
+/* No symbol covers it: of a file, the offset says what it is. */
+static void name_unknown(const struct object *object, struct frame_finding *found)
+{
+	found->is_unnamed = true;
+	if (!object)
+		found->function.name = "[unknown]";
+	else if (object->kind == OBJECT_ANONYMOUS)
+		found->function.name = "[anonymous code]";
+	else
+		found->function.value = found->frame.offset;
+}
+
+static int find_user(const struct frame_query *query, struct frame_finding *found)
+{
+	const struct frames_source *source = query->source;
+	const struct symbol_place place =
+		symbols_place(source->process, query->value, query->time_ns);
+	const struct object *object = place.mapping ? place.mapping->object : NULL;
+	int err;
+
+	found->frame.address = query->value;
+	if (object && object->kind != OBJECT_ANONYMOUS) {
+		found->function.object = object;
+		found->frame.offset = place.offset;
+	}
+	if (!source->symbols) {
+		found->function.value = query->value;
+		return 0;
+	}
+	found->function.lib = lib_name(object);
+	err = symbols_lookup(source->symbols, &place, found->symbols);
+	if (err != -ENOENT)
+		return err;
+	name_unknown(object, found);
+	return 0;
+}
+
+static bool is_at_call(const struct frames_source *source)
+{
+	return source->symbols || source->calls;
+}
+
+const struct frame_kind user_frames = {
+	.kind = GB_FRAME_USER,
+	.category = CATEGORY_USER,
+	.is_mapped = true,
+	.is_at_call = is_at_call,
+	.find = find_user,
+};
