@@ -13,7 +13,7 @@
  */
 #include "archive/archive.h"
 #include "base/output.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "symbol/symbolizer.h"
 
 #include <inttypes.h>
@@ -55,7 +55,7 @@ int __wrap_output_write(struct output *output, const void *data, size_t size)
 /* ---- the profile --------------------------------------------------------------------------- */
 
 /* `output` NULL: see above. */
-static int write_profile(const struct made *made, const struct json_format *format,
+static int write_profile(const struct made *made, const struct format *format,
 			 struct output *output)
 {
 	const struct recording_facts facts = made_facts(&made->config);
@@ -66,7 +66,7 @@ static int write_profile(const struct made *made, const struct json_format *form
 	int err = symbolizer_open(&input.symbolizer, NULL);
 
 	if (!err)
-		err = json_format_write(format, &input, output, &summary);
+		err = format_write(format, &input, output, &summary);
 	if (!err && summary.samples != made->config.samples)
 		err = -EBADMSG;
 	profile_summary_clear(&summary);
@@ -74,7 +74,7 @@ static int write_profile(const struct made *made, const struct json_format *form
 	return err;
 }
 
-static int write_file(const struct made *made, const struct json_format *format, const char *path)
+static int write_file(const struct made *made, const struct format *format, const char *path)
 {
 	struct output *output;
 	int err = output_open(&output, path, NULL);
@@ -90,7 +90,7 @@ static int write_file(const struct made *made, const struct json_format *format,
 	return err;
 }
 
-static int run_profile(const struct made *made, const struct json_format *format, const char *path)
+static int run_profile(const struct made *made, const struct format *format, const char *path)
 {
 	uint64_t wall_ns, cpu_ns;
 	double before_mb;
@@ -245,7 +245,7 @@ static int run(const char *what, const struct made *made, const char *path)
 	if (!strcmp(what, "file") && path)
 		return run_profile(made, NULL, path);
 	if (!strcmp(what, "processed"))
-		return run_profile(made, json_format_find(what), path);
+		return run_profile(made, format_named(what), path);
 	if (!strcmp(what, "raw") && path)
 		return run_raw(made, path);
 	if (!strcmp(what, "dom") && !path)

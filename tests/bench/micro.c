@@ -19,7 +19,7 @@
 #include "buffer/profile_memory.h"
 #include "capture/kernel_side.h"
 #include "base/output.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "profile/profile.h"
 #include "elf/elf_file.h"
 #include "elf/elf_open.h"
@@ -249,7 +249,7 @@ static int write_recording(const struct toy *recording, struct symbolizer *symbo
 
 	if (err)
 		return err;
-	err = json_format_write(NULL, &input, output, &summary);
+	err = format_write(NULL, &input, output, &summary);
 	if (!err)
 		err = output_commit(output);
 	print("rows", (double)summary.samples);

@@ -21,7 +21,7 @@
 #include "base/fd.h"
 #include "base/output.h"
 #include "buffer/profile_memory.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "format/stack_json.h"
 #include "format/stack_profile.h"
 #include "profile/profile.h"
@@ -92,7 +92,7 @@ static void write_profile(const struct archive *archive)
 		input.kernel = kernel;
 	text.count = 0;
 	profile_memory_pause(archive->memory);
-	if (!json_format_write(NULL, &input, NULL, &summary))
+	if (!format_write(NULL, &input, NULL, &summary))
 		check_text();
 	profile_memory_resume(archive->memory);
 	profile_summary_clear(&summary);

@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
@@ -32,7 +32,7 @@ struct golden {
 	struct symbolizer *symbolizer;
 	struct kernel_symbols *kernel;
 	uint64_t first_ns, last_ns;
-	const struct json_format *format;
+	const struct format *format;
 	bool is_raw;
 	const char *kallsyms; /* NULL: none */
 };
@@ -124,7 +124,7 @@ static int write_profile(const struct golden *golden, struct output *output)
 	int err;
 
 	err = golden->is_raw ? write_raw(&input, golden->kallsyms, output)
-			     : json_format_write(golden->format, &input, output, &summary);
+			     : format_write(golden->format, &input, output, &summary);
 	if (!err)
 		err = output_commit(output);
 	profile_summary_clear(&summary);
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 	struct golden golden = {0};
 	int err;
 
-	golden.format = argc < 5 ? NULL : json_format_find(argv[2]);
+	golden.format = argc < 5 ? NULL : format_named(argv[2]);
 	if (!golden.format || (strcmp(argv[1], "addresses") && strcmp(argv[1], "names"))) {
 		log_error("usage: replay addresses|names FORMAT RECORDS OUTPUT.json|OUTPUT.gbpf "
 			  "[KALLSYMS]");

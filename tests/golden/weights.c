@@ -7,7 +7,7 @@
 #include "base/output.h"
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "profile/profile.h"
 #include "target/process.h"
 
@@ -71,7 +71,7 @@ static int write_recording(struct processes *processes, const char *path)
 
 	if (err)
 		return err;
-	err = json_format_write(json_format_find("processed"), &input, output, &summary);
+	err = format_write(format_named("processed"), &input, output, &summary);
 	if (!err)
 		err = output_commit(output);
 	profile_summary_clear(&summary);

@@ -229,7 +229,7 @@ static int teardown(void **state)
  */
 
 /* NULL: Gecko. */
-static const struct json_format *written_format;
+static const struct format *written_format;
 
 static int write_profile(const struct profile_input *input, struct profile_summary *summary)
 {
@@ -238,7 +238,7 @@ static int write_profile(const struct profile_input *input, struct profile_summa
 
 	if (err)
 		return err;
-	err = json_format_write(written_format, input, output, summary);
+	err = format_write(written_format, input, output, summary);
 	if (!err)
 		err = output_commit(output);
 	output_close(output);

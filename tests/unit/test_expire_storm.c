@@ -20,7 +20,7 @@
 #include "alloc.h"
 #include "base/fd.h"
 #include "base/output.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "profile/profile.h"
 #include "records_fixture.h"
 
@@ -476,7 +476,7 @@ static char *document(void)
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(output_open(&output, path, NULL), 0);
-	assert_int_equal(json_format_write(NULL, &input, output, &summary), 0);
+	assert_int_equal(format_write(NULL, &input, output, &summary), 0);
 	assert_int_equal(output_commit(output), 0);
 	output_close(output);
 	profile_summary_clear(&summary);

@@ -20,7 +20,7 @@
 #include "buffer/profile_memory.h"
 #include "geckobpf_abi.h"
 #include "base/output.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbolizer.h"
@@ -370,8 +370,8 @@ static void failing_allocations(void **state)
 
 static int setup_format(void **state)
 {
-	written_format = json_format_find("processed");
-	assert_null(json_format_find("nothing"));
+	written_format = format_named("processed");
+	assert_null(format_named("nothing"));
 	return written_format ? setup(state) : -1;
 }
 

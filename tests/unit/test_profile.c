@@ -22,7 +22,7 @@
 #include "buffer/profile_memory.h"
 #include "geckobpf_abi.h"
 #include "base/output.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "format/label.h"
 #include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
@@ -435,7 +435,7 @@ static void cancelled(void **state)
 	int err;
 
 	assert_int_equal(output_open(&output, PATH, &options), 0);
-	err = json_format_write(NULL, &input, output, &summary);
+	err = format_write(NULL, &input, output, &summary);
 	/* So small a profile fits the output's block. */
 	assert_int_equal(err ? err : output_commit(output), -EINTR);
 	output_close(output);

@@ -20,7 +20,7 @@
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "base/output.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "profile/profile.h"
 #include "target/process.h"
 
@@ -102,7 +102,7 @@ static int write_profile(struct progress *progress, struct stages *stages)
 	err = output_open(&output, PATH, NULL);
 	if (err)
 		return err;
-	err = json_format_write(NULL, &input, output, &summary);
+	err = format_write(NULL, &input, output, &summary);
 	if (!err)
 		err = output_commit(output);
 	output_close(output);

@@ -19,7 +19,7 @@
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "base/output.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "profile/profile.h"
 #include "target/process.h"
 
@@ -117,11 +117,11 @@ static bool fails(void *context)
 }
 
 /* NULL: Gecko. */
-static const struct json_format *format;
+static const struct format *format;
 
 static int set_format(void **state)
 {
-	format = json_format_find(*state);
+	format = format_named(*state);
 	assert_non_null(format);
 	return 0;
 }
@@ -142,7 +142,7 @@ static int write_profile(struct failure *failure)
 	err = output_open(&output, path, &options);
 	if (err)
 		return err;
-	err = json_format_write(format, &input, output, &summary);
+	err = format_write(format, &input, output, &summary);
 	if (!err)
 		err = output_commit(output);
 	output_close(output);

@@ -21,7 +21,7 @@
 #include "buffer/profile_memory.h"
 #include "format/folded.h"
 #include "format/gecko.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "format/pprof.h"
 #include "format/report.h"
 #include "format/stack_json.h"

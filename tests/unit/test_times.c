@@ -20,7 +20,7 @@
 #include "buffer/profile_memory.h"
 #include "geckobpf_abi.h"
 #include "base/output.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "profile/profile.h"
 #include "target/process.h"
 
@@ -137,7 +137,7 @@ static char *make_profile(uint64_t start_ns)
 
 	put_samples(start_ns);
 	assert_int_equal(output_open(&output, PATH, NULL), 0);
-	assert_int_equal(json_format_write(NULL, &input, output, &summary), 0);
+	assert_int_equal(format_write(NULL, &input, output, &summary), 0);
 	assert_int_equal(output_commit(output), 0);
 	output_close(output);
 	assert_int_equal(summary.samples, OFFSETS);

@@ -20,7 +20,7 @@
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "format/folded.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "format/stack_profile.h"
 #include "format/stack_sink.h"
 #include "geckobpf_abi.h"
@@ -97,7 +97,7 @@ static json_t *read_profile(const char *format, bool is_named)
 	if (is_named)
 		assert_int_equal(symbolizer_open(&symbolizer, NULL), 0);
 	input = make_input(symbolizer);
-	written_format = json_format_find(format);
+	written_format = format_named(format);
 	assert_int_equal(write_profile(&input, &summary), 0);
 	assert_int_equal(summary.top_count, 1);
 	assert_string_equal(summary.top[0].function.name, "toy number 42");

@@ -20,7 +20,7 @@
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "format/gecko.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "format/label.h"
 #include "geckobpf_abi.h"
 #include "profile/profile.h"

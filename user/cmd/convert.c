@@ -8,10 +8,8 @@
 #include "cmd/raw_profile.h"
 #include "cmd/slice.h"
 #include "cmd/stack_files.h"
-#include "format/folded.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "format/out_file.h"
-#include "format/pprof.h"
 #include "format/stack_profile.h"
 
 #include <errno.h>
@@ -19,20 +17,10 @@
 #include <string.h>
 
 #define NAME "geckobpf convert"
-#define SUFFIXES                                                                                   \
-	"give a .json.gz (Firefox Profiler; also .json, .json.zst), .pb.gz (pprof) or "            \
-	".folded (flame graphs) file"
 
 enum option_key { KEY_CPU = 0x100, KEY_FORMAT, KEY_SYMBOLS, KEY_SYMBOL_DIR, KEY_DEBUGINFOD };
 
 #define DEBUGINFOD_URLS "DEBUGINFOD_URLS"
-
-struct format {
-	const char *suffix;
-	/* NULL: a Gecko profile, of a raw capture */
-	int (*write)(const struct stack_profile *profile, FILE *out);
-	int (*write_cpu)(const struct stack_profile *profile, FILE *out); /* NULL: it has both */
-};
 
 struct arguments {
 	struct arguments_files files; /* the first member: arguments.c wants it there */
@@ -50,28 +38,9 @@ static bool has_debuginfod_urls(void)
 	return urls && urls[strspn(urls, " ")];
 }
 
-static int write_samples_folded(const struct stack_profile *profile, FILE *out)
-{
-	return folded_write(profile, false, out);
-}
-
-static int write_cpu_folded(const struct stack_profile *profile, FILE *out)
-{
-	return folded_write(profile, true, out);
-}
-
-static const struct format formats[] = {
-	{".pb.gz", pprof_write, NULL}, {".folded", write_samples_folded, write_cpu_folded},
-	{".json", NULL, NULL},         {".json.gz", NULL, NULL},
-	{".json.zst", NULL, NULL},
-};
-
 static const struct argp_option options[] = {
-	{"output", 'o', "FILE", 0,
-	 "A .json.gz file (or .json, .json.zst) for the Firefox Profiler, a .pb.gz one for pprof, "
-	 "or a .folded one for flame graph programs",
-	 0},
-	{"format", KEY_FORMAT, "gecko|processed", 0,
+	{"output", 'o', "FILE", 0, "Its suffix says what it is: " FORMAT_SUFFIXES, 0},
+	{"format", KEY_FORMAT, FORMAT_CHOICE, 0,
 	 "Of a profile for the Firefox Profiler: Firefox's own (default), or its own, which is "
 	 "smaller, loads many times faster, and says more",
 	 0},
@@ -127,11 +96,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		arguments->by_cpu = true;
 		return 0;
 	case KEY_FORMAT:
-		arguments->raw.conversion.format = json_format_find(value);
+		arguments->raw.conversion.format = format_named(value);
 		if (arguments->raw.conversion.format)
 			return 0;
 		return arguments_reject(&arguments->files,
-					"--format=%s: not known; give " JSON_FORMAT_NAMES, value);
+					"--format=%s: not known; give " FORMAT_NAMES, value);
 	case KEY_SYMBOLS:
 		arguments->raw.conversion.addresses = !strcmp(value, "addresses");
 		if (arguments->raw.conversion.addresses || !strcmp(value, "names"))
@@ -155,29 +124,15 @@ static const struct argp argp = {
 	       "wrong command line.",
 };
 
-/* NULL: no format has this suffix, or the path is nothing else. */
-static const struct format *find_format(const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		size_t length = strlen(path), suffix_length = strlen(formats[i].suffix);
-
-		if (length > suffix_length && path[length - suffix_length - 1] != '/' &&
-		    !strcmp(path + length - suffix_length, formats[i].suffix))
-			return &formats[i];
-	}
-	return NULL;
-}
-
 static int check(struct arguments *arguments)
 {
 	if (!arguments->output)
 		return arguments_reject(&arguments->files,
 					"no output: give one with -o (see " NAME " --help)");
-	arguments->format = find_format(arguments->output);
+	arguments->format = format_of_path(arguments->output);
 	if (!arguments->format)
-		return arguments_reject(&arguments->files, "%s: unknown suffix; " SUFFIXES,
+		return arguments_reject(&arguments->files,
+					"%s: unknown suffix; give a " FORMAT_SUFFIXES " file",
 					arguments->output);
 	if (arguments->raw.conversion.format && arguments->format->write)
 		return arguments_reject(

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "cmd/progress_text.h"
-#include "format/json_format.h"
+#include "format/format.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -88,7 +88,7 @@ static const struct argp_option option_table[] = {
 	 "unless "
 	 "--output asks for one; `geckobpf convert` makes a profile of it",
 	 0},
-	{"format", KEY_FORMAT, "gecko|processed", 0,
+	{"format", KEY_FORMAT, FORMAT_CHOICE, 0,
 	 "Of the profile: Firefox's own (default), or that of the Firefox Profiler itself, which "
 	 "is smaller, loads many times faster, and says more",
 	 0},
@@ -206,9 +206,9 @@ static error_t parse_delay(struct record_options *options, const char *text)
 
 static error_t parse_format(struct record_options *options, const char *text)
 {
-	options->config.format = json_format_find(text);
+	options->config.format = format_named(text);
 	if (!options->config.format)
-		return reject(options, "--format=%s: not known; give " JSON_FORMAT_NAMES, text);
+		return reject(options, "--format=%s: not known; give " FORMAT_NAMES, text);
 	return 0;
 }
 

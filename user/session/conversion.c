@@ -8,7 +8,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "buffer/profile_memory.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "format/spool.h"
 #include "format/stack_profile.h"
 #include "format/stack_sink.h"
@@ -79,7 +79,7 @@ static int write_file(struct job *job, const struct profile_input *input)
 	job->is_output = true;
 	if (err)
 		return err;
-	err = json_format_write(job->options->format, input, output, &job->result->summary);
+	err = format_write(job->options->format, input, output, &job->result->summary);
 	if (!err)
 		err = output_commit(output);
 	job->is_output = output_error(output) != 0;

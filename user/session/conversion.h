@@ -3,7 +3,7 @@
  * conversion.h - raw captures (archive/archive.h) become a profile in a file, or part of a profile of stacks.
  *
  *   files ──> captures, one recording a clock ──┐
- *   names.h: what the code in them is called ───┴──> profile/profile.h ──> format/json_format.h: a file
+ *   names.h: what the code in them is called ───┴──> profile/profile.h ──> format/format.h: a file
  *                                                                    └──> format/stack_sink.h: counts of stacks
  */
 #ifndef GECKOBPF_SESSION_CONVERSION_H
@@ -17,14 +17,14 @@
 #include "profile/profile.h"
 
 struct error;
-struct json_format;
+struct format;
 struct progress_view;
 struct stack_profile;
 struct warning_sink;
 
 /* All is borrowed. */
 struct conversion_options {
-	const struct json_format *format; /* of a file; NULL: Gecko */
+	const struct format *format; /* of a file; NULL: Gecko */
 	struct profile_filter filter; /* the part that is wanted */
 	bool addresses; /* no names */
 	const char *const *

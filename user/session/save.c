@@ -8,7 +8,7 @@
 #include "session/gathered_facts.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "format/json_format.h"
+#include "format/format.h"
 #include "format/spool.h"
 #include "profile/profile.h"
 #include "session/elsewhere.h"
@@ -80,7 +80,7 @@ int save_check(struct session *session, struct error *error)
 
 /* ---- the profile --------------------------------------------------------------------- */
 
-/* Everything that json_format_write() needs for as long as it may be called again. */
+/* Everything that format_write() needs for as long as it may be called again. */
 struct writing {
 	struct gathered_facts gathered;
 	struct progress_view *view; /* NULL: not shown */
@@ -217,7 +217,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 	summary->top_count = session->config->top;
 	progress_split(&part, &writing->whole, writing->gathered.counters.used_bytes + 1, NULL, 1);
 	err = is_raw(path) ? write_raw(&input, output)
-			   : json_format_write(session->config->format, &input, output, summary);
+			   : format_write(session->config->format, &input, output, summary);
 	if (!err)
 		err = output_commit(output);
 	if (!err)

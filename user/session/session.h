@@ -25,7 +25,7 @@
 #include "session/event.h"
 #include "session/phase.h"
 
-struct json_format;
+struct format;
 struct progress_view;
 struct session;
 
@@ -42,7 +42,7 @@ struct session_config {
 	double delay_s; /* take samples only after this time */
 	bool ring; /* a flight recorder: that old data is overwritten is intended */
 	bool kernel_stacks;
-	const struct json_format *format; /* of the profile; NULL: Gecko */
+	const struct format *format; /* of the profile; NULL: Gecko */
 	bool addresses; /* write addresses instead of names */
 	const char *const
 		*symbol_dirs; /* where debug files are searched for, besides the usual places */
