@@ -198,16 +198,15 @@ static void close_room(struct room *room)
 	address_space_clear(&room->process.space);
 }
 
-/* The text of a frame that `prefix` called, asserted to be of `category`. */
-static const char *text_of(struct room *room, uint64_t value, uint32_t prefix,
-			   enum gb_frame_kind kind, bool is_leaf,
+/* The text of a frame, asserted to be of `category`. */
+static const char *text_of(struct room *room, uint64_t value, enum gb_frame_kind kind, bool is_leaf,
 			   enum profile_category_index category)
 {
-	const struct frame_node node = {{.value = value, .kind = (uint8_t)kind}, prefix};
+	const struct frame code = {.value = value, .kind = (uint8_t)kind};
 	const struct profile_frame *frame;
 	uint32_t id;
 
-	assert_int_equal(frames_locate(room->frames, &node, is_leaf, &id), 0);
+	assert_int_equal(frames_locate(room->frames, &code, is_leaf, &id), 0);
 	frame = frames_at(room->frames, id);
 	assert_int_equal(frame->category, category);
 	return text_of_function(frames_function(room->frames, frame->function));
@@ -215,8 +214,8 @@ static const char *text_of(struct room *room, uint64_t value, uint32_t prefix,
 
 static const char *name_of(struct room *room, uint64_t pc, bool is_kernel, bool is_leaf)
 {
-	return text_of(room, pc, STACK_NODE_NONE, is_kernel ? GB_FRAME_KERNEL : GB_FRAME_USER,
-		       is_leaf, is_kernel ? CATEGORY_KERNEL : CATEGORY_USER);
+	return text_of(room, pc, is_kernel ? GB_FRAME_KERNEL : GB_FRAME_USER, is_leaf,
+		       is_kernel ? CATEGORY_KERNEL : CATEGORY_USER);
 }
 
 /* A function whose name is looked up; called so that it is there. */
@@ -302,7 +301,7 @@ static void addresses(void **state)
 
 static const char *text_of_end(struct room *room, uint64_t end)
 {
-	return text_of(room, end, STACK_NODE_NONE, GB_FRAME_TRUNCATED, false, CATEGORY_OTHER);
+	return text_of(room, end, GB_FRAME_TRUNCATED, false, CATEGORY_OTHER);
 }
 
 /* Every early end has a reason of its own; the ends that are none have no words. */
@@ -350,11 +349,10 @@ static void unknown_kinds(void **state)
 	struct room room;
 
 	assert_int_equal(open_room(&room, false), 0);
-	assert_string_equal(text_of(&room, 0x12, 0, GB_FRAME_KIND_COUNT, false, CATEGORY_OTHER),
+	assert_string_equal(text_of(&room, 0x12, GB_FRAME_KIND_COUNT, false, CATEGORY_OTHER),
 			    "(frame of kind 3: 0x12)");
-	assert_string_equal(
-		text_of(&room, UINT64_MAX, 0, FRAME_KINDS_MAX - 1, true, CATEGORY_OTHER),
-		"(frame of kind 15: 0xffffffffffffffff)");
+	assert_string_equal(text_of(&room, UINT64_MAX, FRAME_KINDS_MAX - 1, true, CATEGORY_OTHER),
+			    "(frame of kind 15: 0xffffffffffffffff)");
 	assert_int_equal(frames_unnamed(room.frames), 0);
 	label_clear(&label);
 	close_room(&room);
@@ -389,30 +387,30 @@ static void truncated_roots(void **state)
 
 			snprintf(expected, sizeof(expected), "(truncated: %s)",
 				 why ? why : "reason not known");
-			assert_string_equal(text_of(&room, end, STACK_NODE_NONE, GB_FRAME_TRUNCATED,
-						    false, CATEGORY_OTHER),
-					    expected);
-			assert_string_equal(text_of(&room, end, STACK_NODE_NONE, GB_FRAME_TRUNCATED,
-						    true, CATEGORY_OTHER),
-					    expected);
+			assert_string_equal(
+				text_of(&room, end, GB_FRAME_TRUNCATED, false, CATEGORY_OTHER),
+				expected);
+			assert_string_equal(
+				text_of(&room, end, GB_FRAME_TRUNCATED, true, CATEGORY_OTHER),
+				expected);
 		}
 		assert_int_equal(frames_unnamed(room.frames), 0);
 		/* Calls to small addresses, a caller behind them, and small addresses in the kernel. */
-		assert_string_equal(text_of(&room, 0, 0, GB_FRAME_USER, true, CATEGORY_USER),
+		assert_string_equal(text_of(&room, 0, GB_FRAME_USER, true, CATEGORY_USER),
 				    mode ? "0x0" : "[unknown] (in [unmapped])");
-		assert_string_equal(text_of(&room, GB_STACK_FULL, STACK_NODE_NONE, GB_FRAME_USER,
-					    true, CATEGORY_USER),
-				    mode ? "0x4" : "[unknown] (in [unmapped])");
-		assert_string_equal(text_of(&room, GB_STACK_END_COUNT, STACK_NODE_NONE,
-					    GB_FRAME_USER, false, CATEGORY_USER),
-				    mode ? "0xd" : "[unknown] (in [unmapped])");
-		assert_string_equal(text_of(&room, GB_STACK_FULL, STACK_NODE_NONE, GB_FRAME_KERNEL,
-					    true, CATEGORY_KERNEL),
-				    mode ? "0x4" : "[unknown] (in [kernel])");
+		assert_string_equal(
+			text_of(&room, GB_STACK_FULL, GB_FRAME_USER, true, CATEGORY_USER),
+			mode ? "0x4" : "[unknown] (in [unmapped])");
+		assert_string_equal(
+			text_of(&room, GB_STACK_END_COUNT, GB_FRAME_USER, false, CATEGORY_USER),
+			mode ? "0xd" : "[unknown] (in [unmapped])");
+		assert_string_equal(
+			text_of(&room, GB_STACK_FULL, GB_FRAME_KERNEL, true, CATEGORY_KERNEL),
+			mode ? "0x4" : "[unknown] (in [kernel])");
 		/* They are no addresses of the file's: what is known of roots is not mixed up with them. */
-		assert_string_equal(text_of(&room, GB_STACK_FULL, STACK_NODE_NONE,
-					    GB_FRAME_TRUNCATED, true, CATEGORY_OTHER),
-				    "(truncated: more frames than there is room for)");
+		assert_string_equal(
+			text_of(&room, GB_STACK_FULL, GB_FRAME_TRUNCATED, true, CATEGORY_OTHER),
+			"(truncated: more frames than there is room for)");
 		close_room(&room);
 	}
 }
@@ -524,9 +522,7 @@ static int attempt(void *context)
 	int err = open_room(&room, *(bool *)context);
 
 	for (i = 0; i < 6 && !err; i++) {
-		const struct frame_node node = {nodes[i], STACK_NODE_NONE};
-
-		err = frames_locate(room.frames, &node, true, &id);
+		err = frames_locate(room.frames, &nodes[i], true, &id);
 	}
 	close_room(&room);
 	return err;

@@ -80,9 +80,9 @@ static void close_room(struct room *room)
 
 static int add_node(struct room *room, uint32_t number, uint32_t prefix, uint64_t address)
 {
-	const struct frame_node node = {.frame.value = address, .prefix = prefix};
+	const struct frame frame = {.value = address};
 
-	return stacks_add_node(room->stacks, number, &node);
+	return stacks_add_node(room->stacks, number, prefix, &frame);
 }
 
 static void expect_frame(const struct room *room, uint32_t *stack, const struct symbol_frame *known,

@@ -71,6 +71,13 @@ static uint32_t add(struct processed_stacks *stacks, uint32_t prefix, uint32_t f
 	return id;
 }
 
+/* Opened, with processes that share it. */
+static void open_shared(struct processed_stacks *stacks, struct spool_pool *pool)
+{
+	assert_int_equal(processed_stacks_open(stacks, pool), 0);
+	assert_int_equal(processed_stacks_share(stacks), 0);
+}
+
 static void a_stack_has_one_row(void **state)
 {
 	struct processed_stacks stacks = {0};
@@ -79,7 +86,7 @@ static void a_stack_has_one_row(void **state)
 	uint32_t a, b;
 
 	assert_int_equal(spool_pool_open(&pool, 0, NULL), 0);
-	assert_int_equal(processed_stacks_open(&stacks, pool), 0);
+	open_shared(&stacks, pool);
 	a = add(&stacks, PROCESSED_NONE, 7);
 	assert_int_equal(add(&stacks, PROCESSED_NONE, 8), 1);
 	b = add(&stacks, a, 7);
@@ -97,6 +104,28 @@ static void a_stack_has_one_row(void **state)
 	spool_pool_close(pool);
 }
 
+/* The rows of the first process are found by the second. */
+static void a_second_process_shares(void **state)
+{
+	struct processed_stacks stacks = {0};
+	struct spool_pool *pool;
+	uint32_t i, rows[100];
+
+	assert_int_equal(spool_pool_open(&pool, 0, NULL), 0);
+	assert_int_equal(processed_stacks_open(&stacks, pool), 0);
+	for (i = 0; i < 100; i++)
+		rows[i] = add(&stacks, i % 10 ? rows[i - 1] : PROCESSED_NONE, i);
+	assert_int_equal(rows[99], 99);
+	assert_int_equal(processed_stacks_share(&stacks), 0);
+	for (i = 0; i < 100; i++)
+		assert_int_equal(add(&stacks, i % 10 ? rows[i - 1] : PROCESSED_NONE, i), rows[i]);
+	assert_int_equal(add(&stacks, rows[50], 1), 100);
+	assert_int_equal(processed_stacks_share(&stacks), 0);
+	assert_int_equal(add(&stacks, rows[50], 1), 100);
+	processed_stacks_close(&stacks);
+	spool_pool_close(pool);
+}
+
 /* What is forgotten has another row when it comes again, and what was built on it stays right. */
 static void many_stacks_are_forgotten(void **state)
 {
@@ -106,7 +135,7 @@ static void many_stacks_are_forgotten(void **state)
 	json_t *root;
 
 	assert_int_equal(spool_pool_open(&pool, 0, NULL), 0);
-	assert_int_equal(processed_stacks_open(&stacks, pool), 0);
+	open_shared(&stacks, pool);
 	first = add(&stacks, PROCESSED_NONE, 1);
 	for (i = 1; i < PROCESSED_STACKS_MAX; i++)
 		assert_int_equal(add(&stacks, first, i), i);
@@ -132,8 +161,12 @@ static int attempt(void *context)
 
 	if (!err)
 		err = processed_stacks_open(&stacks, pool);
-	for (i = 0; i < 100 && !err; i++)
-		err = processed_stacks_add(&stacks, PROCESSED_NONE, i, &id);
+	for (i = 0; i < 100 && !err; i++) {
+		if (i == 50)
+			err = processed_stacks_share(&stacks);
+		if (!err)
+			err = processed_stacks_add(&stacks, PROCESSED_NONE, i, &id);
+	}
 	processed_stacks_close(&stacks);
 	spool_pool_close(pool);
 	return err;
@@ -148,6 +181,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stack_has_one_row),
+		cmocka_unit_test(a_second_process_shares),
 		cmocka_unit_test(many_stacks_are_forgotten),
 		cmocka_unit_test(failing_allocations),
 	};

@@ -120,10 +120,10 @@ static void close_room(struct room *room)
 
 static int add(struct room *room, uint32_t node, uint32_t prefix, uint64_t pc)
 {
-	const struct frame_node content = {
-		{.value = pc, .kind = pc >= KERNEL ? GB_FRAME_KERNEL : GB_FRAME_USER}, prefix};
+	const struct frame frame = {.value = pc,
+				    .kind = pc >= KERNEL ? GB_FRAME_KERNEL : GB_FRAME_USER};
 
-	return stacks_add_node(room->stacks, node, &content);
+	return stacks_add_node(room->stacks, node, prefix, &frame);
 }
 
 static uint64_t address_of(const struct room *room, uint32_t stack)

@@ -40,6 +40,24 @@ static void numbers_are_dense(void **state)
 	u64_map_clear(&table);
 }
 
+static void appended_keys_are_found_once_indexed(void **state)
+{
+	struct u64_map table = {0};
+	uint32_t i, id;
+
+	for (i = 0; i < KEYS; i++) {
+		assert_int_equal(u64_map_append(&table, key_of(i), &id), 0);
+		assert_int_equal(id, i);
+	}
+	assert_int_equal(u64_map_index(&table), 0);
+	for (i = 0; i < KEYS; i++)
+		assert_int_equal(u64_map_get(&table, key_of(i)), i);
+	assert_int_equal(u64_map_add(&table, key_of(KEYS), &id), 0);
+	assert_int_equal(id, KEYS);
+	assert_int_equal(u64_map_get(&table, key_of(KEYS)), KEYS);
+	u64_map_clear(&table);
+}
+
 static void extreme_keys(void **state)
 {
 	static const uint64_t keys[] = {0, UINT64_MAX, 1ULL << 63, 1, UINT32_MAX, 1ULL << 32};
@@ -206,6 +224,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_dense),
+		cmocka_unit_test(appended_keys_are_found_once_indexed),
 		cmocka_unit_test(extreme_keys),
 		cmocka_unit_test(reset_forgets),
 		cmocka_unit_test(parents_precede_children),

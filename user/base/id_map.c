@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* id_map.c - linear probing. The hash spreads groups of keys; within a group they stay in order. */
+/*
+ * id_map.c - open addressing. The hash spreads groups of keys; within a group they stay in order. A key whose slot is
+ * taken goes on past the group, and not at the same place, so that two groups that meet do not fill slots one by one.
+ */
 #include "base/id_map.h"
 
 #include <errno.h>
@@ -9,6 +12,7 @@
 #define SLOTS_MIN 64
 #define GROUP_BITS 3
 #define GROUP_MASK ((1U << GROUP_BITS) - 1)
+#define STEP ((1U << GROUP_BITS) + 1) /* odd: it comes to all slots */
 
 void id_map_clear(struct id_map *map)
 {
@@ -23,14 +27,15 @@ static size_t find_slot(const struct id_map *map, uint32_t key)
 	size_t mask = map->slot_count - 1, slot = (group << GROUP_BITS | (key & GROUP_MASK)) & mask;
 
 	while (map->slots[slot].key && map->slots[slot].key != key + 1)
-		slot = (slot + 1) & mask;
+		slot = (slot + STEP) & mask;
 	return slot;
 }
 
 static int grow(struct id_map *map)
 {
 	struct id_map larger = {.slot_count = map->slot_count ? map->slot_count * 2 : SLOTS_MIN,
-				.count = map->count};
+				.count = map->count,
+				.top = map->top};
 	size_t i;
 
 	larger.slots = calloc(larger.slot_count, sizeof(*larger.slots));
@@ -50,6 +55,8 @@ int id_map_put(struct id_map *map, uint32_t key, uint32_t id)
 		return -ENOMEM;
 	map->slots[find_slot(map, key)] = (struct id_slot){key + 1, id};
 	map->count++;
+	if (map->top <= key)
+		map->top = key + 1;
 	return 0;
 }
 
@@ -57,7 +64,7 @@ uint32_t id_map_get(const struct id_map *map, uint32_t key)
 {
 	const struct id_slot *slot;
 
-	if (!map->slot_count)
+	if (key >= map->top)
 		return ID_NONE;
 	slot = &map->slots[find_slot(map, key)];
 	return slot->key ? slot->id : ID_NONE;

@@ -23,6 +23,7 @@ struct id_map {
 	struct id_slot *slots;
 	size_t slot_count; /* a power of two; more than four thirds of `count` */
 	size_t count;
+	uint32_t top; /* one more than the greatest key */
 };
 
 void id_map_clear(struct id_map *map);

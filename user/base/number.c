@@ -11,15 +11,37 @@ static const char digit_pairs[] = "000102030405060708091011121314151617181920212
 				  "50515253545556575859606162636465666768697071727374"
 				  "75767778798081828384858687888990919293949596979899";
 
+/* 0 is less than the first, so that it has a digit as well. */
+static const uint64_t powers_of_10[] = {
+	1,
+	10,
+	100,
+	1000,
+	10000,
+	100000,
+	1000000,
+	10000000,
+	100000000,
+	1000000000,
+	10000000000,
+	100000000000,
+	1000000000000,
+	10000000000000,
+	100000000000000,
+	1000000000000000,
+	10000000000000000,
+	100000000000000000,
+	1000000000000000000,
+	10000000000000000000U,
+};
+
+/* 1233 / 4096 is a little more than the logarithm of 2: one digit less or as many as there are. */
 static unsigned int digits_of(uint64_t value)
 {
-	unsigned int digits = 1;
+	unsigned int bits = 64 - (unsigned int)__builtin_clzll(value | 1);
+	unsigned int digits = bits * 1233 >> 12;
 
-	while (value >= 10000) {
-		value /= 10000;
-		digits += 4;
-	}
-	return digits + (value >= 10) + (value >= 100) + (value >= 1000);
+	return digits + ((value | 1) >= powers_of_10[digits]);
 }
 
 /* Exactly `digits` digits, leading zeros included. */

@@ -55,10 +55,11 @@ static size_t free_slot(const struct u64_map *map, uint64_t key)
 	return slot;
 }
 
-static int grow_slots(struct u64_map *map)
+/* Slots for all keys: `count` of them, a power of two. */
+static int make_slots(struct u64_map *map, size_t count)
 {
-	size_t count = map->slot_count ? map->slot_count * 2 : SLOTS_MIN, i;
 	uint32_t *slots = calloc(count, sizeof(*slots));
+	size_t i;
 
 	if (!slots)
 		return -ENOMEM;
@@ -70,14 +71,24 @@ static int grow_slots(struct u64_map *map)
 	return 0;
 }
 
-static int make_room(struct u64_map *map)
+static int grow_slots(struct u64_map *map)
+{
+	return make_slots(map, map->slot_count ? map->slot_count * 2 : SLOTS_MIN);
+}
+
+static int reserve_key(struct u64_map *map)
 {
 	if (map->count >= U64_MAP_NONE - 1)
 		return -ENOMEM;
-	if ((map->count + 1) * 2 > map->slot_count && grow_slots(map))
-		return -ENOMEM;
 	return array_reserve((void **)&map->keys, &map->capacity, map->count + 1,
 			     sizeof(*map->keys));
+}
+
+static int make_room(struct u64_map *map)
+{
+	if ((map->count + 1) * 2 > map->slot_count && grow_slots(map))
+		return -ENOMEM;
+	return reserve_key(map);
 }
 
 /* There is room for it. */
@@ -98,18 +109,41 @@ uint32_t u64_map_get(const struct u64_map *map, uint64_t key)
 	return map->values ? map->values[found - 1] : found - 1;
 }
 
+int u64_map_add(struct u64_map *map, uint64_t key, uint32_t *number)
+{
+	if (make_room(map))
+		return -ENOMEM;
+	*number = (uint32_t)map->count;
+	add(map, key);
+	return 0;
+}
+
 int u64_map_number(struct u64_map *map, uint64_t key, uint32_t *number)
 {
 	uint32_t found = u64_map_get(map, key);
 
-	if (found == U64_MAP_NONE) {
-		if (make_room(map))
-			return -ENOMEM;
-		found = (uint32_t)map->count;
-		add(map, key);
-	}
+	if (found == U64_MAP_NONE)
+		return u64_map_add(map, key, number);
 	*number = found;
 	return 0;
+}
+
+int u64_map_append(struct u64_map *map, uint64_t key, uint32_t *number)
+{
+	if (reserve_key(map))
+		return -ENOMEM;
+	*number = (uint32_t)map->count;
+	map->keys[map->count++] = key;
+	return 0;
+}
+
+int u64_map_index(struct u64_map *map)
+{
+	size_t count = SLOTS_MIN;
+
+	while (count < (map->count + 1) * 2)
+		count *= 2;
+	return make_slots(map, count);
 }
 
 int u64_map_put(struct u64_map *map, uint64_t key, uint32_t value)

@@ -40,6 +40,16 @@ uint32_t u64_map_get(const struct u64_map *map, uint64_t key);
  * U64_MAP_NONE. 0, or -ENOMEM with nothing changed.
  */
 int u64_map_number(struct u64_map *map, uint64_t key, uint32_t *number);
+/* The first, for a key that is known not to be there. */
+int u64_map_add(struct u64_map *map, uint64_t key, uint32_t *number);
+
+/*
+ * The same without a slot for the key, which is found only after u64_map_index(): for a map in which nothing is looked
+ * up before.
+ */
+int u64_map_append(struct u64_map *map, uint64_t key, uint32_t *number);
+/* Gives all keys slots. 0 or -ENOMEM: none has one. */
+int u64_map_index(struct u64_map *map);
 int u64_map_put(struct u64_map *map, uint64_t key, uint32_t value);
 
 #endif

@@ -57,8 +57,9 @@ static int begin_process(struct profile_sink *sink, struct profile_process *proc
 	struct processed *processed = processed_of(sink);
 	const struct processed_tables tables = {processed->code, &processed->stacks,
 						processed->of_threads.pool};
+	int err = processed->thread_count ? processed_stacks_share(&processed->stacks) : 0;
 
-	return processed_process_open(&processed->process, process, &tables);
+	return err ? err : processed_process_open(&processed->process, process, &tables);
 }
 
 static int begin_thread(struct profile_sink *sink, struct profile_thread *thread)

@@ -46,10 +46,30 @@ static int put_row(struct processed_stacks *stacks, uint32_t row, uint32_t prefi
 		   : column_put_u64(stacks->prefixes, prefix == PROCESSED_NONE ? 0 : row - prefix);
 }
 
+int processed_stacks_share(struct processed_stacks *stacks)
+{
+	int err = stacks->is_shared ? 0 : u64_map_index(&stacks->keys);
+
+	stacks->is_shared = !err;
+	return err;
+}
+
+/* A row comes after its prefix's. So one whose prefix is the latest row of all is new. */
+static int number_of(struct processed_stacks *stacks, uint32_t prefix, uint32_t frame,
+		     uint32_t *number)
+{
+	uint64_t key = (uint64_t)(prefix + 1) << 32 | frame; /* PROCESSED_NONE + 1 is 0 */
+
+	if (!stacks->is_shared)
+		return u64_map_append(&stacks->keys, key, number);
+	if (prefix + 1 == row_count(stacks))
+		return u64_map_add(&stacks->keys, key, number);
+	return u64_map_number(&stacks->keys, key, number);
+}
+
 int processed_stacks_add(struct processed_stacks *stacks, uint32_t prefix, uint32_t frame,
 			 uint32_t *id)
 {
-	uint64_t key = (uint64_t)(prefix + 1) << 32 | frame; /* PROCESSED_NONE + 1 is 0 */
 	uint32_t row, found;
 	int err;
 
@@ -57,7 +77,7 @@ int processed_stacks_add(struct processed_stacks *stacks, uint32_t prefix, uint3
 	row = row_count(stacks);
 	if (row >= PROCESSED_NONE - PROCESSED_STACKS_MAX)
 		return -E2BIG;
-	err = u64_map_number(&stacks->keys, key, &found);
+	err = number_of(stacks, prefix, frame, &found);
 	if (err)
 		return err;
 	*id = stacks->first + found;

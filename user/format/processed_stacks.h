@@ -10,6 +10,7 @@
 #ifndef GECKOBPF_FORMAT_PROCESSED_STACKS_H
 #define GECKOBPF_FORMAT_PROCESSED_STACKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/u64_map.h"
@@ -25,11 +26,15 @@ struct processed_stacks {
 	struct spool *frames, *prefixes;
 	struct u64_map keys; /* prefix + 1 << 32 | frame, of the rows from `first` on */
 	uint32_t first;
+	bool is_shared; /* by several processes: what one adds may be there */
 };
 
 /* `pool` is borrowed. 0 or -ENOMEM. */
 int processed_stacks_open(struct processed_stacks *stacks, struct spool_pool *pool);
 void processed_stacks_close(struct processed_stacks *stacks);
+
+/* Called before each process but the first, whose own stacks are not looked for. 0 or -ENOMEM. */
+int processed_stacks_share(struct processed_stacks *stacks);
 
 /*
  * *id: the row of a frame on the stack of row `prefix` (PROCESSED_NONE: it is a root). 0, -ENOMEM, -E2BIG: too many

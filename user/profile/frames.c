@@ -292,14 +292,14 @@ static int fill_cache(struct frames *frames, const struct frame *frame, uint32_t
 	return err ? err : u64_map_put(&frames->kinds[frame->kind].found, frame->value, *id);
 }
 
-int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id)
+int frames_locate(struct frames *frames, const struct frame *frame, bool is_leaf, uint32_t *id)
 {
-	const struct frames_of_kind *kind = &frames->kinds[node->frame.kind];
-	struct frame frame = node->frame;
+	const struct frames_of_kind *kind = &frames->kinds[frame->kind];
+	struct frame place = *frame;
 
-	frame.value -= is_leaf ? 0 : kind->call_bytes;
-	*id = u64_map_get(&kind->found, frame.value);
-	return *id == U64_MAP_NONE ? fill_cache(frames, &frame, id) : 0;
+	place.value -= is_leaf ? 0 : kind->call_bytes;
+	*id = u64_map_get(&kind->found, place.value);
+	return *id == U64_MAP_NONE ? fill_cache(frames, &place, id) : 0;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */

@@ -35,11 +35,6 @@ struct frames_source {
 	const struct frame_kind *const *kinds;
 };
 
-struct frame_node {
-	struct frame frame;
-	uint32_t prefix; /* STACK_NODE_NONE: a root */
-};
-
 /* 0 or -ENOMEM. */
 int frames_open(struct frames **out, const struct frames_source *source);
 void frames_close(struct frames *frames);
@@ -49,8 +44,8 @@ void frames_seek(struct frames *frames, uint64_t time_ns);
 /* Rises whenever what a node is may be different from before. */
 uint32_t frames_era(const struct frames *frames);
 
-/* The number of the frame that a node is at the current time: of the innermost, if it is in several. 0 or -ENOMEM. */
-int frames_locate(struct frames *frames, const struct frame_node *node, bool is_leaf, uint32_t *id);
+/* The number of what a frame of the buffer is at the current time: of the innermost, if it is in several. 0 or -ENOMEM. */
+int frames_locate(struct frames *frames, const struct frame *frame, bool is_leaf, uint32_t *id);
 
 /* Frames and functions have dense numbers. What these return is valid until the next frames_locate(). */
 size_t frames_count(const struct frames *frames);

@@ -204,9 +204,8 @@ static int on_restart(void *context)
 static int on_node(void *context, uint32_t number, uint32_t prefix, const struct frame *frame)
 {
 	struct process_walk *walk = context;
-	const struct frame_node node = {.frame = *frame, .prefix = prefix};
 
-	return stacks_add_node(walk->shown.stacks, number, &node);
+	return stacks_add_node(walk->shown.stacks, number, prefix, frame);
 }
 
 /*

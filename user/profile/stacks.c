@@ -21,11 +21,12 @@
 #define SLOT_BYTES_MAX (20U << 20)
 
 struct node {
-	struct frame_node content;
+	struct frame frame;
+	uint32_t prefix; /* STACK_NODE_NONE: a root */
 	uint32_t depth; /* of frames, itself included */
 	uint32_t era; /* that its stacks are of */
 	uint32_t stacks[2]; /* as a caller, as a leaf */
-	uint64_t samples; /* whose leaf it was, and that are not in self_samples */
+	uint32_t samples; /* of its chunk: whose leaf it was, and that are not in self_samples */
 };
 
 struct nodes {
@@ -174,17 +175,18 @@ static bool makes_sense(const struct nodes *nodes, uint32_t node, uint32_t prefi
 	       (prefix < node && nodes->items[prefix].depth < SAMPLE_MAX_FRAMES);
 }
 
-int stacks_add_node(struct stacks *stacks, uint32_t node, const struct frame_node *content)
+int stacks_add_node(struct stacks *stacks, uint32_t node, uint32_t prefix,
+		    const struct frame *frame)
 {
 	struct nodes *nodes = &stacks->nodes;
-	uint32_t prefix = content->prefix;
 
 	if (!makes_sense(nodes, node, prefix))
 		return -EBADMSG;
 	if (ARRAY_ROOM(nodes))
 		return -ENOMEM;
 	nodes->items[nodes->count++] = (struct node){
-		.content = *content,
+		.frame = *frame,
+		.prefix = prefix,
 		.depth = prefix == STACK_NODE_NONE ? 1 : nodes->items[prefix].depth + 1,
 		.era = stacks->era,
 		.stacks = {STACKS_NONE, STACKS_NONE},
@@ -227,14 +229,18 @@ static int reserve_count(struct counts *counts, uint32_t frame)
 	return 0;
 }
 
-/* Most often the stack of a prefix and a frame is the one that was made right after the prefix's. */
+/*
+ * A stack comes after its prefix, most often right after it. So one whose prefix is the latest stack of all is new.
+ */
 static int number_of(struct stacks *stacks, uint32_t prefix, uint32_t frame, uint32_t *stack)
 {
 	const struct u64_map *keys = &stacks->keys;
 	size_t next = prefix == STACKS_NONE ? 0 : (size_t)prefix + 1;
 	uint64_t key = (uint64_t)prefix << 32 | frame;
 
-	if (next >= keys->count || keys->keys[next] != key)
+	if (next == keys->count)
+		return u64_map_add(&stacks->keys, key, stack);
+	if (keys->keys[next] != key)
 		return u64_map_number(&stacks->keys, key, stack);
 	*stack = (uint32_t)next;
 	return 0;
@@ -258,7 +264,7 @@ static int add_frames(struct stacks *stacks, uint32_t frame, uint32_t *stack)
 static int add_stack(struct stacks *stacks, struct node *node, bool is_leaf, uint32_t *stack)
 {
 	uint32_t frame;
-	int err = frames_locate(stacks->frames, &node->content, is_leaf, &frame);
+	int err = frames_locate(stacks->frames, &node->frame, is_leaf, &frame);
 
 	if (!err)
 		err = reserve_count(&stacks->self_samples, frame);
@@ -280,7 +286,7 @@ static int push(struct way *way, uint32_t node, bool is_leaf)
 
 static bool is_kernel(const struct node *node)
 {
-	return frame_is(&node->content.frame, GB_FRAME_KERNEL);
+	return frame_is(&node->frame, GB_FRAME_KERNEL);
 }
 
 /*
@@ -296,7 +302,7 @@ static int climb(struct stacks *stacks, uint32_t number, uint32_t *stack)
 	*stack = STACKS_NONE;
 	while (!err && number != STACK_NODE_NONE) {
 		const struct node *node = node_at(stacks, number);
-		uint32_t prefix = node->content.prefix;
+		uint32_t prefix = node->prefix;
 
 		*stack = node->stacks[is_leaf];
 		if (*stack != STACKS_NONE)

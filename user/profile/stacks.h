@@ -59,9 +59,11 @@ void stacks_leave(struct stacks_user *user);
 /* Forgets all nodes. */
 void stacks_restart(struct stacks *stacks);
 /*
- * Adds node number `node`. 0, -ENOMEM, -EBADMSG: not the next number, its prefix is not before it, or it is too deep.
+ * Adds node number `node`; `prefix`: STACK_NODE_NONE: it is a root. 0, -ENOMEM, -EBADMSG: not the next number, its
+ * prefix is not before it, or it is too deep.
  */
-int stacks_add_node(struct stacks *stacks, uint32_t node, const struct frame_node *content);
+int stacks_add_node(struct stacks *stacks, uint32_t node, uint32_t prefix,
+		    const struct frame *frame);
 
 /*
  * The stack of a sample at `time_ns` whose leaf is `node`. Its number holds until the next call. 0, -ENOMEM, -EBADMSG:
