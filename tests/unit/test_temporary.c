@@ -102,10 +102,11 @@ static void a_name_that_is_taken_is_not_used(void **state)
 	temporary_remove(&first);
 }
 
-/* How a process ended that was sent `number` while it had a temporary. */
+/* How a process ended that was sent `number` while it had temporaries. */
 static int end_of_child(int number, bool is_ignored)
 {
 	pid_t child = fork();
+	char *finished;
 	int status;
 
 	if (!child) {
@@ -113,6 +114,9 @@ static int end_of_child(int number, bool is_ignored)
 			signal(number, SIG_IGN);
 		temporary_guard();
 		make();
+		finished = make();
+		make();
+		temporary_remove(&finished);
 		raise(number);
 		_exit(7);
 	}
@@ -120,7 +124,7 @@ static int end_of_child(int number, bool is_ignored)
 	return status;
 }
 
-static void a_signal_that_ends_the_process_removes_it(void **state)
+static void a_signal_that_ends_the_process_removes_them(void **state)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 	size_t n;
@@ -132,6 +136,16 @@ static void a_signal_that_ends_the_process_removes_it(void **state)
 		assert_int_equal(WTERMSIG(status), numbers[n]);
 	}
 	/* teardown() finds the directory empty. */
+}
+
+static void a_child_leaves_its_parents_alone(void **state)
+{
+	char *name = make();
+	int status = end_of_child(SIGTERM, false);
+
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(access(name, F_OK), 0);
+	temporary_remove(&name);
 }
 
 static void a_signal_that_was_ignored_still_is(void **state)
@@ -185,7 +199,8 @@ int main(void)
 		cmocka_unit_test(it_can_be_removed),
 		cmocka_unit_test(errors_leave_nothing),
 		cmocka_unit_test(a_name_that_is_taken_is_not_used),
-		cmocka_unit_test(a_signal_that_ends_the_process_removes_it),
+		cmocka_unit_test(a_signal_that_ends_the_process_removes_them),
+		cmocka_unit_test(a_child_leaves_its_parents_alone),
 		cmocka_unit_test(a_signal_that_was_ignored_still_is),
 		cmocka_unit_test(a_file_size_limit_is_an_error),
 	};

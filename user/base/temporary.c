@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* temporary.c - see temporary.h. What a signal handler has to know is the only state. */
+/*
+ * temporary.c - see temporary.h. What a signal handler has to know is the only state: the list of all temporaries, each
+ * of which enters and leaves it with one store.
+ */
 #include "base/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,28 +16,59 @@
 
 #define MAX_NUMBER 1000
 
-static const char *volatile current; /* exists; NULL: none does */
+struct temporary {
+	struct temporary *volatile next;
+	pid_t owner; /* a child that was forked meanwhile leaves it alone */
+	char name[];
+};
 
-/* The name until then; `number` from 2 on: another one, for the first is taken. The caller's. */
-static char *name_of(const char *path, int number)
+static struct temporary *volatile first; /* of those that exist */
+
+/* Its name is `name`. */
+static struct temporary *of_name(char *name)
+{
+	return (struct temporary *)(name - offsetof(struct temporary, name));
+}
+
+/* `number` from 2 on: another name, for the first is taken. NULL: there is no memory. */
+static struct temporary *make(const char *path, int number)
 {
 	const char *slash = strrchr(path, '/');
 	int directory = slash ? (int)(slash - path + 1) : 0;
 	size_t size = strlen(path) + sizeof("..-2147483648-1000.tmp");
-	char *name = malloc(size), tail[16] = "";
+	struct temporary *temporary = malloc(sizeof(*temporary) + size);
+	char tail[16] = "";
 
+	if (!temporary)
+		return NULL;
+	temporary->owner = getpid();
 	if (number > 1)
 		snprintf(tail, sizeof(tail), "-%d", number);
-	if (name)
-		snprintf(name, size, "%.*s.%s.%d%s.tmp", directory, path, path + directory,
-			 (int)getpid(), tail);
-	return name;
+	snprintf(temporary->name, size, "%.*s.%s.%d%s.tmp", directory, path, path + directory,
+		 (int)getpid(), tail);
+	return temporary;
+}
+
+static void enter(struct temporary *temporary)
+{
+	temporary->next = first;
+	first = temporary;
+}
+
+static void leave(const struct temporary *temporary)
+{
+	struct temporary *volatile *at = &first;
+
+	while (*at && *at != temporary)
+		at = &(*at)->next;
+	if (*at)
+		*at = temporary->next;
 }
 
 /* A descriptor, or -errno: -EEXIST if the name is taken. */
 static int create(const char *path, mode_t mode, int number, char **name)
 {
-	char *made = name_of(path, number);
+	struct temporary *made = make(path, number);
 	sigset_t all, before;
 	int fd;
 
@@ -42,14 +77,14 @@ static int create(const char *path, mode_t mode, int number, char **name)
 	/* A signal between the two would leave the file there, or remove another's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	fd = open(made->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	if (fd < 0)
 		fd = -errno;
 	else
-		current = made;
+		enter(made);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (fd >= 0)
-		*name = made;
+		*name = made->name;
 	else
 		free(made);
 	return fd;
@@ -67,9 +102,10 @@ int temporary_create(const char *path, mode_t mode, char **name)
 
 static void forget(char **name)
 {
-	if (current == *name)
-		current = NULL;
-	free(*name);
+	struct temporary *temporary = of_name(*name);
+
+	leave(temporary);
+	free(temporary);
 	*name = NULL;
 }
 
@@ -91,8 +127,11 @@ void temporary_remove(char **name)
 
 static void on_signal(int number)
 {
-	if (current)
-		unlink(current);
+	const struct temporary *temporary;
+
+	for (temporary = first; temporary; temporary = temporary->next)
+		if (temporary->owner == getpid())
+			unlink(temporary->name);
 	/* As if there had been no handler; it is delivered when this one returns. */
 	signal(number, SIG_DFL);
 	raise(number);

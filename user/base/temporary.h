@@ -4,7 +4,7 @@
  * ".NAME.PID.tmp", beside its own; if that is taken, by what a killed process of the same id left,
  * ".NAME.PID-2.tmp", and so on.
  *
- * temporary_guard() looks after one at a time.
+ * One thread makes and finishes them all.
  */
 #ifndef GECKOBPF_BASE_TEMPORARY_H
 #define GECKOBPF_BASE_TEMPORARY_H
@@ -28,7 +28,7 @@ int temporary_rename(char **name, const char *path);
 void temporary_remove(char **name);
 
 /*
- * From now on, signals that end the process remove its temporary first, unless they were ignored,
+ * From now on, signals that end the process remove its temporaries first, unless they were ignored,
  * and a write beyond the limit on file sizes fails instead of ending the process. For main().
  */
 void temporary_guard(void);

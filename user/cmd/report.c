@@ -128,7 +128,8 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
 	.args_doc = "FILE...",
-	.doc = "Shows what is hot in profiles that geckobpf wrote (.json, .json.gz, .json.zst). "
+	.doc = "Shows what is hot in profiles that geckobpf wrote (.json, .json.gz, .json.zst, "
+	       ".gbpf). "
 	       "Several "
 	       "files are counted together.\v"
 	       "`self` is the function itself, `total` with all that it called; `wall` is samples "
