@@ -27,8 +27,8 @@
 #include "symbol/symbolizer.h"
 #include "target/object.h"
 #include "target/process.h"
-#include "unwind/store.h"
 #include "unwind/table.h"
+#include "unwind/table_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -430,7 +430,7 @@ struct table_sums {
 	uint64_t compile_ns, file_bytes;
 };
 
-static int add_table(struct unwind_store *store, const char *path, size_t count,
+static int add_table(struct table_store *store, const char *path, size_t count,
 		     struct table_sums *sums)
 {
 	struct unwind_source source = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
@@ -443,7 +443,7 @@ static int add_table(struct unwind_store *store, const char *path, size_t count,
 		return -errno;
 	err = compile_often(&source, count, &table, &median_ns);
 	if (!err)
-		err = store_add(store, table, clock_now_ns(), &stored);
+		err = table_store_add(store, table, clock_now_ns(), &stored);
 	if (!err) {
 		sums->compile_ns += median_ns;
 		sums->file_bytes += (uint64_t)lseek(source.fd, 0, SEEK_END);
@@ -453,7 +453,7 @@ static int add_table(struct unwind_store *store, const char *path, size_t count,
 	return err;
 }
 
-static void print_tables(const struct table_sums *sums, const struct store_stats *stats)
+static void print_tables(const struct table_sums *sums, const struct table_store_stats *stats)
 {
 	const uint64_t bytes = stats->chunks * sizeof(struct gb_chunk) +
 			       stats->pages * sizeof(struct gb_page) +
@@ -468,20 +468,20 @@ static void print_tables(const struct table_sums *sums, const struct store_stats
 static int run_tables(size_t count, char **paths)
 {
 	struct table_memory tables = {0};
-	struct unwind_store *store = NULL;
+	struct table_store *store = NULL;
 	struct table_sums sums = {0};
-	struct store_stats stats;
+	struct table_store_stats stats;
 	int err = count && count <= MAX_REPEATS ? open_table_memory(&tables) : -EINVAL;
 
 	if (!err)
-		err = store_open(&store, &tables.memory);
+		err = table_store_open(&store, &tables.memory);
 	for (; *paths && !err; paths++)
 		err = add_table(store, *paths, count, &sums);
 	if (!err) {
-		stats = store_get_stats(store);
+		stats = table_store_get_stats(store);
 		print_tables(&sums, &stats);
 	}
-	store_close(store);
+	table_store_close(store);
 	close_table_memory(&tables);
 	return err;
 }

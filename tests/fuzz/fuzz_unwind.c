@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "unwind/raw.h"
-#include "unwind/store.h"
 #include "unwind/table.h"
+#include "unwind/table_store.h"
 
 #define CODE 0x400000ULL
 #define STACK 0x7ffc00000000ULL
@@ -174,7 +174,7 @@ static void check(const struct raw_stack *stack, const uint64_t *words, uint32_t
 		abort();
 }
 
-static void walk(const struct unwind_store *store, const struct raw_stack *stack)
+static void walk(const struct table_store *store, const struct raw_stack *stack)
 {
 	static uint64_t words[GB_MAX_USER_WORDS], again[GB_MAX_USER_WORDS];
 	uint8_t end = 0, end_again = 0;
@@ -186,7 +186,7 @@ static void walk(const struct unwind_store *store, const struct raw_stack *stack
 		abort();
 }
 
-static void take_stack(struct input *input, const struct unwind_store *store,
+static void take_stack(struct input *input, const struct table_store *store,
 		       const struct code *code)
 {
 	uint64_t regs[GB_RAW_REGS], *words = malloc(MAX_STACK_WORDS * sizeof(*words)), *exact;
@@ -211,15 +211,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct unwind_memory memory = {store_pages, store_rules, add_pool, NULL, 1};
 	struct input input = {data, size};
 	struct stored_table *stored;
-	struct unwind_store *store;
+	struct table_store *store;
 	static struct code code;
 
 	take_table(&input, &code);
-	if (store_open(&store, &memory) || store_add(store, &code.table, 1, &stored))
+	if (table_store_open(&store, &memory) || table_store_add(store, &code.table, 1, &stored))
 		abort();
 	take_mappings(&input, &code, stored_page_offset(stored));
 	take_stack(&input, store, &code);
-	store_remove(store, stored, 1);
-	store_close(store);
+	table_store_remove(store, stored, 1);
+	table_store_close(store);
 	return 0;
 }

@@ -14,8 +14,8 @@
 #define GECKOBPF_TESTS_RAW_FIXTURE_H
 
 #include "unwind/raw.h"
-#include "unwind/store.h"
 #include "unwind/table.h"
+#include "unwind/table_store.h"
 
 /* ---- code --------------------------------------------------------------------------------------------- */
 
@@ -110,7 +110,7 @@ static struct gb_mapping mappings[] = {
 };
 #define MAPPING_COUNT (sizeof(mappings) / sizeof(mappings[0]))
 
-static struct unwind_store *code_store;
+static struct table_store *code_store;
 static struct stored_table *code_table;
 static struct gb_page *store_pages;
 static struct gb_unwind_rule *store_rules;
@@ -141,8 +141,9 @@ static inline int setup_code(void **state)
 	memory.pages = store_pages = calloc(GB_MAX_PAGES, sizeof(*store_pages));
 	memory.rules = store_rules = calloc(GB_MAX_RULES, sizeof(*store_rules));
 	store_chunks = calloc(GB_POOL_CHUNKS, sizeof(*store_chunks));
-	if (!store_pages || !store_rules || !store_chunks || store_open(&code_store, &memory) ||
-	    store_add(code_store, &table, 1, &code_table))
+	if (!store_pages || !store_rules || !store_chunks ||
+	    table_store_open(&code_store, &memory) ||
+	    table_store_add(code_store, &table, 1, &code_table))
 		return -1;
 	for (i = 0; i < 2; i++)
 		mappings[i].page_offset = stored_page_offset(code_table);
@@ -151,8 +152,8 @@ static inline int setup_code(void **state)
 
 static inline int teardown_code(void **state)
 {
-	store_remove(code_store, code_table, 1);
-	store_close(code_store);
+	table_store_remove(code_store, code_table, 1);
+	table_store_close(code_store);
 	free(store_pages);
 	free(store_rules);
 	free(store_chunks);

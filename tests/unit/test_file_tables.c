@@ -15,13 +15,13 @@
 
 #include "capture/file_tables.h"
 #include "target/object.h"
-#include "unwind/store.h"
 #include "unwind/table.h"
+#include "unwind/table_store.h"
 
 #include "alloc.h"
 
 #define NOW 1000000000000ULL
-#define GRACE STORE_GRACE_NS
+#define GRACE TABLE_STORE_GRACE_NS
 #define MAX_FILES 2000
 #define NOT_ELF (MAX_FILES - 1)
 

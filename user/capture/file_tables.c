@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "target/object.h"
 #include "unwind/compile_pool.h"
-#include "unwind/store.h"
 #include "unwind/table.h"
+#include "unwind/table_store.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@ struct file_table {
 	bool is_tried;
 	bool waits; /* compiled, but there was no room */
 	struct stored_table *stored; /* NULL: there is none, or it was evicted */
-	struct store_size size; /* of its table */
+	struct table_store_size size; /* of its table */
 	uint32_t flags; /* enum gb_mapping_flag */
 	uint32_t users; /* published mappings that point at it */
 	uint64_t unused_since_ns;
@@ -39,7 +39,7 @@ struct file_table {
 };
 
 struct file_tables {
-	struct unwind_store *store;
+	struct table_store *store;
 	struct file_tables_stats stats;
 	struct {
 		struct file_table *items; /* by object number */
@@ -61,9 +61,9 @@ int file_tables_open(struct file_tables **out, const struct unwind_memory *memor
 
 	if (!tables)
 		return -ENOMEM;
-	err = store_open(&tables->store, memory);
+	err = table_store_open(&tables->store, memory);
 	if (!err)
-		err = store_reserve(tables->store, first);
+		err = table_store_reserve(tables->store, first);
 	if (err) {
 		file_tables_close(tables);
 		return err;
@@ -80,15 +80,15 @@ void file_tables_close(struct file_tables *tables)
 		return;
 	for (i = 0; i < tables->files.count; i++) {
 		free(tables->files.items[i].segments);
-		store_remove(tables->store, tables->files.items[i].stored, 0);
+		table_store_remove(tables->store, tables->files.items[i].stored, 0);
 	}
 	free(tables->files.items);
 	free(tables->jobs.items);
-	store_close(tables->store);
+	table_store_close(tables->store);
 	free(tables);
 }
 
-const struct unwind_store *file_tables_store(const struct file_tables *tables)
+const struct table_store *file_tables_store(const struct file_tables *tables)
 {
 	return tables->store;
 }
@@ -96,7 +96,7 @@ const struct unwind_store *file_tables_store(const struct file_tables *tables)
 struct file_tables_stats file_tables_get_stats(const struct file_tables *tables)
 {
 	struct file_tables_stats stats = tables->stats;
-	struct store_stats store = store_get_stats(tables->store);
+	struct table_store_stats store = table_store_get_stats(tables->store);
 
 	stats.tables = store.tables;
 	stats.table_bytes = store.rows * sizeof(uint32_t) + store.pages * sizeof(struct gb_page);
@@ -116,9 +116,9 @@ static void note_room(struct file_tables *tables, uint64_t now_ns)
 static bool take_room(struct file_tables *tables, uint64_t now_ns)
 {
 	if (!tables->stats.waiting || !tables->room_first_ns ||
-	    !store_grace_is_over(tables->room_first_ns, now_ns))
+	    !table_store_grace_is_over(tables->room_first_ns, now_ns))
 		return false;
-	if (store_grace_is_over(tables->room_last_ns, now_ns))
+	if (table_store_grace_is_over(tables->room_last_ns, now_ns))
 		tables->room_first_ns = 0;
 	else
 		tables->room_first_ns = tables->room_last_ns;
@@ -127,12 +127,13 @@ static bool take_room(struct file_tables *tables, uint64_t now_ns)
 
 static bool may_evict(const struct file_table *file, uint64_t now_ns)
 {
-	return file->stored && !file->users && store_grace_is_over(file->unused_since_ns, now_ns);
+	return file->stored && !file->users &&
+	       table_store_grace_is_over(file->unused_since_ns, now_ns);
 }
 
-static struct store_size evictable(const struct file_tables *tables, uint64_t now_ns)
+static struct table_store_size evictable(const struct file_tables *tables, uint64_t now_ns)
 {
-	struct store_size sum = {0};
+	struct table_store_size sum = {0};
 	size_t i;
 
 	for (i = 0; i < tables->files.count; i++) {
@@ -162,7 +163,7 @@ static bool evict_one(struct file_tables *tables, uint64_t now_ns)
 	if (!oldest)
 		return false;
 	/* its grace is over */
-	store_remove(tables->store, oldest->stored, oldest->unused_since_ns);
+	table_store_remove(tables->store, oldest->stored, oldest->unused_since_ns);
 	oldest->stored = NULL;
 	oldest->is_tried = false; /* a process that maps it again gets a new one */
 	tables->stats.evicted++;
@@ -173,13 +174,14 @@ static bool evict_one(struct file_tables *tables, uint64_t now_ns)
  * Evicts as much as is needed, if all tables that are not in use suffice; at least one, since what was there did not
  * do. True: something has gone, though perhaps in pieces that have yet to be compacted.
  */
-static bool make_room(struct file_tables *tables, const struct store_size *size, uint64_t now_ns)
+static bool make_room(struct file_tables *tables, const struct table_store_size *size,
+		      uint64_t now_ns)
 {
-	const struct store_size all = evictable(tables, now_ns), none = {0};
+	const struct table_store_size all = evictable(tables, now_ns), none = {0};
 
-	if (!store_could_hold(tables->store, size, &all) || !evict_one(tables, now_ns))
+	if (!table_store_could_hold(tables->store, size, &all) || !evict_one(tables, now_ns))
 		return false;
-	while (!store_could_hold(tables->store, size, &none) && evict_one(tables, now_ns))
+	while (!table_store_could_hold(tables->store, size, &none) && evict_one(tables, now_ns))
 		;
 	note_room(tables, now_ns);
 	return true;
@@ -199,10 +201,10 @@ static int store_table(struct file_tables *tables, struct file_table *file,
 {
 	int err;
 
-	file->size = (struct store_size){table->row_count, table->page_count};
-	err = store_add(tables->store, table, now_ns, &file->stored);
+	file->size = (struct table_store_size){table->row_count, table->page_count};
+	err = table_store_add(tables->store, table, now_ns, &file->stored);
 	if (err == -ENOSPC && make_room(tables, &file->size, now_ns))
-		err = store_add(tables->store, table, now_ns, &file->stored);
+		err = table_store_add(tables->store, table, now_ns, &file->stored);
 	file->unused_since_ns = now_ns; /* it is about to be used */
 	tables->stats.no_room += err == -ENOSPC && !file->waits;
 	set_waits(tables, file, err == -ENOSPC);
@@ -298,7 +300,7 @@ int file_tables_want(struct file_tables *tables, const struct object *object)
 /* Those that wait in vain are waited for no more; of the others, those that may have room now are compiled again. */
 static int add_waiting(struct file_tables *tables, uint64_t now_ns)
 {
-	const struct store_size gone = evictable(tables, now_ns);
+	const struct table_store_size gone = evictable(tables, now_ns);
 	size_t i;
 	int err = 0;
 
@@ -310,7 +312,7 @@ static int add_waiting(struct file_tables *tables, uint64_t now_ns)
 		if (!file->users) {
 			set_waits(tables, file, false);
 			file->is_tried = false;
-		} else if (store_could_hold(tables->store, &file->size, &gone)) {
+		} else if (table_store_could_hold(tables->store, &file->size, &gone)) {
 			err = add_job(tables, file);
 		}
 	}
@@ -347,7 +349,7 @@ int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed)
 	int err = 0, run_err = 0;
 
 	*changed = false;
-	if (store_tend(tables->store, now_ns))
+	if (table_store_tend(tables->store, now_ns))
 		note_room(tables, now_ns);
 	if (take_room(tables, now_ns))
 		err = add_waiting(tables, now_ns);
@@ -431,12 +433,12 @@ bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t no
 	file = &tables->files.items[object];
 	/* A job has the object's descriptor. */
 	if (file->users || tables->jobs.count ||
-	    !store_grace_is_over(file->unused_since_ns, now_ns))
+	    !table_store_grace_is_over(file->unused_since_ns, now_ns))
 		return false;
 	set_waits(tables, file, false);
 	if (file->stored)
 		note_room(tables, now_ns);
-	store_remove(tables->store, file->stored, file->unused_since_ns);
+	table_store_remove(tables->store, file->stored, file->unused_since_ns);
 	free(file->segments);
 	*file = (struct file_table){0};
 	return true;

@@ -5,7 +5,7 @@
  *   wanted ──compiled──> stored <──> no process maps the file: the first to go, the longest unused one first
  *              └──no room──> waits until room was made, as long as a process maps it
  *
- * A second passes between what frees memory and what uses it: see store.h.
+ * A second passes between what frees memory and what uses it: see table_store.h.
  */
 #ifndef GECKOBPF_CAPTURE_FILE_TABLES_H
 #define GECKOBPF_CAPTURE_FILE_TABLES_H
@@ -19,7 +19,7 @@
 struct file_tables;
 struct object;
 struct unwind_memory;
-struct unwind_store;
+struct table_store;
 
 struct file_tables_stats {
 	uint64_t tables, table_bytes; /* stored now: rows and pages */
@@ -68,7 +68,7 @@ bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t no
 /* Memory for what is known of files, without the store. */
 size_t file_tables_bytes(const struct file_tables *tables);
 
-const struct unwind_store *file_tables_store(const struct file_tables *tables);
+const struct table_store *file_tables_store(const struct file_tables *tables);
 struct file_tables_stats file_tables_get_stats(const struct file_tables *tables);
 
 #endif

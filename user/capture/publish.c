@@ -16,7 +16,7 @@
 #include "target/object.h"
 #include "target/process.h"
 #include "unwind/raw.h"
-#include "unwind/store.h"
+#include "unwind/table_store.h"
 
 #include <errno.h>
 #include <stdbool.h>

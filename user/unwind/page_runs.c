@@ -3,7 +3,7 @@
 #include "unwind/page_runs.h"
 
 #include "base/array.h"
-#include "unwind/store.h"
+#include "unwind/table_store.h"
 
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void forget_old(struct page_runs *runs, uint64_t now_ns)
 	for (from = 0; from < runs->count; from++) {
 		const struct page_run *run = &runs->items[from];
 
-		if (!run->is_given || !store_grace_is_over(run->given_ns, now_ns))
+		if (!run->is_given || !table_store_grace_is_over(run->given_ns, now_ns))
 			runs->items[to++] = *run;
 	}
 	runs->count = to;

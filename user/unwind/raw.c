@@ -2,7 +2,7 @@
 /* raw.c - see raw.h. Memory beyond the copy cannot be read; a walk that gets there ends as "stack not readable". */
 #include "unwind/raw.h"
 
-#include "unwind/store.h"
+#include "unwind/table_store.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@
 /* The walk's state, and what it reads from. `unwind` is first, so that the one leads to the other. */
 struct raw_walk {
 	struct gb_unwind unwind;
-	const struct unwind_store *store;
+	const struct table_store *store;
 	const struct raw_stack *stack;
 	struct gb_cached_rule slot;
 	uint64_t *words;
@@ -48,9 +48,9 @@ static GB_INLINE int gb_find_mapping(struct gb_unwind *u, __u64 pc, struct gb_ma
 static GB_INLINE int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *mapping,
 				  __u64 vaddr, struct gb_unwind_rule *rule)
 {
-	const struct gb_unwind_rule *found =
-		store_find(walk_of(u)->store,
-			   (uint32_t)(vaddr >> 12) + (uint32_t)mapping->page_offset, vaddr & 4095);
+	const struct gb_unwind_rule *found = table_store_find(
+		walk_of(u)->store, (uint32_t)(vaddr >> 12) + (uint32_t)mapping->page_offset,
+		vaddr & 4095);
 
 	if (!found)
 		return 1;
@@ -83,8 +83,8 @@ static GB_INLINE void gb_put_word(struct gb_unwind *u, __u32 index, __u64 word)
 		walk_of(u)->words[index] = word;
 }
 
-uint32_t raw_unwind(const struct unwind_store *store, const struct raw_stack *stack,
-		    uint64_t *words, uint8_t *end)
+uint32_t raw_unwind(const struct table_store *store, const struct raw_stack *stack, uint64_t *words,
+		    uint8_t *end)
 {
 	struct raw_walk walk = {.store = store, .stack = stack, .words = words};
 	int i;

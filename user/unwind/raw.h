@@ -11,7 +11,7 @@
 
 #include "geckobpf_abi.h"
 
-struct unwind_store;
+struct table_store;
 
 struct raw_stack {
 	const uint64_t *regs; /* GB_RAW_REGS of them: enum gb_reg */
@@ -25,7 +25,7 @@ struct raw_stack {
  * Writes the user words of a sample (struct gb_sample), at most GB_MAX_USER_WORDS; returns how many. *end gets the enum
  * gb_stack_end.
  */
-uint32_t raw_unwind(const struct unwind_store *store, const struct raw_stack *stack,
-		    uint64_t *words, uint8_t *end);
+uint32_t raw_unwind(const struct table_store *store, const struct raw_stack *stack, uint64_t *words,
+		    uint8_t *end);
 
 #endif

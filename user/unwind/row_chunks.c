@@ -44,7 +44,7 @@ static uint32_t max_pools(const struct row_chunks *chunks)
 
 static bool is_free(const struct chunk_use *use, uint64_t now_ns)
 {
-	return !use->live && (!use->freed_ns || store_grace_is_over(use->freed_ns, now_ns));
+	return !use->live && (!use->freed_ns || table_store_grace_is_over(use->freed_ns, now_ns));
 }
 
 /* ---- taking and giving -------------------------------------------------------------- */

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/store.h"
+#include "unwind/table_store.h"
 
 struct chunk_use {
 	uint32_t filled; /* rows from 0 to here are taken */

@@ -2,7 +2,7 @@
 /* shared_rules.c - see shared_rules.h. */
 #include "unwind/shared_rules.h"
 
-#include "unwind/store.h"
+#include "unwind/table_store.h"
 
 #include <errno.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static uint32_t *find_slot(struct shared_rules *rules, const struct gb_unwind_ru
 
 static bool may_recycle(const struct shared_rules *rules, uint32_t number, uint64_t now_ns)
 {
-	return !rules->uses[number] && store_grace_is_over(rules->unused_since_ns[number], now_ns);
+	return !rules->uses[number] &&
+	       table_store_grace_is_over(rules->unused_since_ns[number], now_ns);
 }
 
 /* All numbers are given out: those that nobody can read are free again, and no slot leads to them. */

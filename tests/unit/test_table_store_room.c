@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "store_fixture.h"
+#include "table_store_fixture.h"
 
 /* ---- no room for pages ------------------------------------------------------------------------------------- */
 
@@ -20,7 +20,7 @@ static void too_many_pages(void **state)
 	const struct unwind_table table = {.page_count = GB_MAX_PAGES + 1};
 	struct stored_table *stored;
 
-	assert_int_equal(store_add(store, &table, NOW, &stored), -ENOSPC);
+	assert_int_equal(table_store_add(store, &table, NOW, &stored), -ENOSPC);
 	assert_stats(0, 0, 0, 0, 0, 0);
 }
 
@@ -35,9 +35,9 @@ static void pages_reused_after_grace(void **state)
 
 	assert_stats(2, GB_MAX_PAGES, GB_MAX_PAGES, 2, GB_MAX_PAGES / GB_CHUNK_ROWS, 1);
 	assert_refused(&one, NOW, -ENOSPC);
-	store_remove(store, first, NOW);
-	assert_null(store_find(store, 999, 0));
-	assert_non_null(store_find(store, 1000, 0));
+	table_store_remove(store, first, NOW);
+	assert_null(table_store_find(store, 999, 0));
+	assert_non_null(table_store_find(store, 1000, 0));
 	assert_refused(&one, NOW, -ENOSPC);
 	assert_refused(&one, NOW + GRACE - 1, -ENOSPC);
 	later = must_add(&again, NOW + GRACE);
@@ -48,9 +48,9 @@ static void pages_reused_after_grace(void **state)
 	last = must_add(&one, NOW + GRACE);
 	assert_int_equal(page_base(last, &one), 999);
 	assert_refused(&one, NOW + 9 * GRACE, -ENOSPC);
-	store_remove(store, later, NOW);
-	store_remove(store, last, NOW);
-	store_remove(store, others, NOW);
+	table_store_remove(store, later, NOW);
+	table_store_remove(store, last, NOW);
+	table_store_remove(store, others, NOW);
 	assert_stats(0, 0, 0, 0, 0, 1);
 }
 
@@ -73,13 +73,13 @@ static void free_pages_join(void **state)
 		struct stored_table *joined;
 
 		for (j = 0; j < 3; j++)
-			store_remove(store, stored[orders[i][j]], now + j);
+			table_store_remove(store, stored[orders[i][j]], now + j);
 		/* The grace of the youngest is that of all. */
 		assert_refused(&whole, now + GRACE + 1, -ENOSPC);
 		now += GRACE + 2;
 		joined = must_add(&whole, now);
 		assert_int_equal(page_base(joined, &whole), 0);
-		store_remove(store, joined, now);
+		table_store_remove(store, joined, now);
 		now += GRACE;
 		for (j = 0; j < 3; j++) {
 			stored[j] = must_add(&third, now);
@@ -87,8 +87,8 @@ static void free_pages_join(void **state)
 		}
 	}
 	for (j = 0; j < 3; j++)
-		store_remove(store, stored[j], now);
-	store_remove(store, others, now);
+		table_store_remove(store, stored[j], now);
+	table_store_remove(store, others, now);
 }
 
 /* Room is free a second after it was given back, although its neighbours come and go all the time. */
@@ -99,16 +99,16 @@ static void pages_mature_among_others(void **state)
 	struct stored_table *a = must_add(&large, NOW), *b = must_add(&small, NOW),
 			    *others = must_add(&rest, NOW);
 
-	store_remove(store, a, NOW);
-	store_remove(store, b, NOW + GRACE / 2);
+	table_store_remove(store, a, NOW);
+	table_store_remove(store, b, NOW + GRACE / 2);
 	a = must_add(&large, NOW + GRACE);
 	assert_int_equal(page_base(a, &large), 0);
 	assert_refused(&small, NOW + GRACE, -ENOSPC);
 	b = must_add(&small, NOW + GRACE / 2 + GRACE);
 	assert_int_equal(page_base(b, &small), 1000);
-	store_remove(store, a, NOW);
-	store_remove(store, b, NOW);
-	store_remove(store, others, NOW);
+	table_store_remove(store, a, NOW);
+	table_store_remove(store, b, NOW);
+	table_store_remove(store, others, NOW);
 }
 
 /* ---- no room for rows ---------------------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ static void fill_chunks(size_t count)
 static void empty_chunks(size_t count)
 {
 	while (count)
-		store_remove(store, chunkfuls[--count], NOW);
+		table_store_remove(store, chunkfuls[--count], NOW);
 }
 
 static void pools_full(void **state)
@@ -143,11 +143,11 @@ static void pools_full(void **state)
 	fill_chunks(USABLE - 1);
 	/* Its second half finds no room. */
 	assert_refused(&two_chunks, NOW, -ENOSPC);
-	assert_null(store_find(store, 16 * (USABLE - 1), 0));
+	assert_null(table_store_find(store, 16 * (USABLE - 1), 0));
 	/* The first half was never seen, but its rows are not free within a second: it is the kept chunk's turn. */
 	stored = must_add(&next, NOW);
 	assert_int_equal(memory.pages[page_base(stored, &next)].chunk, USABLE);
-	store_remove(store, stored, NOW);
+	table_store_remove(store, stored, NOW);
 	assert_stats(USABLE - 1, (USABLE - 1) * CHUNKFUL_ROWS, 16 * (USABLE - 1), 5, USABLE - 1, 1);
 	memory.pools_allowed = 2;
 	chunkfuls[USABLE - 1] = must_add(&chunkful, NOW);
@@ -189,8 +189,8 @@ static void check_reuse(size_t victim, size_t other)
 	uint32_t base;
 
 	memcpy(before, rows, sizeof(before));
-	store_remove(store, chunkfuls[victim], NOW);
-	store_remove(store, chunkfuls[other], NOW + 1);
+	table_store_remove(store, chunkfuls[victim], NOW);
+	table_store_remove(store, chunkfuls[other], NOW + 1);
 	assert_stats(USABLE - 2, (USABLE - 2) * CHUNKFUL_ROWS, 16 * (USABLE - 2), 5, USABLE - 2, 1);
 	chunkfuls[other] = must_add(&shape, NOW + 1);
 	assert_int_equal(memory.pages[page_base(chunkfuls[other], &shape)].chunk, USABLE);
@@ -232,12 +232,12 @@ static void chunk_in_use(void **state)
 
 	memory.pools_allowed = 1;
 	assert_int_equal(memory.pages[8].chunk, 0);
-	store_remove(store, first, NOW);
+	table_store_remove(store, first, NOW);
 	third = must_add(&chunkful, NOW + 9 * GRACE);
 	assert_int_equal(memory.pages[page_base(third, &chunkful)].chunk, 1);
 	assert_equals_table(second, &half);
-	store_remove(store, second, NOW);
-	store_remove(store, third, NOW);
+	table_store_remove(store, second, NOW);
+	table_store_remove(store, third, NOW);
 	assert_stats(0, 0, 0, 0, 0, 1);
 }
 
@@ -252,17 +252,17 @@ static void pages_never_lost(void **state)
 		stored[i] = must_add(&one, NOW);
 	count = alloc_count();
 	for (i = 0; i < 40; i += 2)
-		store_remove(store, stored[i], NOW);
+		table_store_remove(store, stored[i], NOW);
 	assert_stats(20, 20, 20, 1, 1, 1);
 	for (i = 1; i < 40; i += 2) {
 		assert_int_equal(page_base(stored[i], &one), i);
-		store_remove(store, stored[i], NOW);
+		table_store_remove(store, stored[i], NOW);
 	}
 	assert_int_equal(alloc_count(), count);
 	assert_stats(0, 0, 0, 0, 0, 1);
 	stored[0] = must_add(&all, NOW + GRACE);
 	assert_int_equal(page_base(stored[0], &all), 0);
-	store_remove(store, stored[0], NOW + GRACE);
+	table_store_remove(store, stored[0], NOW + GRACE);
 }
 
 /* ---- compaction ------------------------------------------------------------------------------------------------- */
@@ -295,7 +295,7 @@ static void drop_quarters(uint32_t which, uint64_t now_ns)
 
 	for (i = 0; i < 4 * USABLE; i++)
 		if (which >> i % 4 & 1) {
-			store_remove(store, quarter_tables[i], now_ns);
+			table_store_remove(store, quarter_tables[i], now_ns);
 			quarter_tables[i] = NULL;
 		}
 }
@@ -324,14 +324,14 @@ static void compaction(void **state)
 	assert_stats(USABLE, USABLE * CHUNKFUL_ROWS / 4, 4 * USABLE, 7 * USABLE, USABLE, 1);
 	assert_refused(&chunkful, NOW + GRACE, -ENOSPC);
 	memcpy(before, memory.pools[0][0].rows, sizeof(before));
-	assert_true(store_tend(store, NOW + GRACE));
+	assert_true(table_store_tend(store, NOW + GRACE));
 	assert_quarters();
 	/* What was moved is not touched where it was. */
 	assert_memory_equal(memory.pools[0][0].rows, before, sizeof(before));
 	assert_refused(&chunkful, NOW + 2 * GRACE - 1, -ENOSPC);
 	assert_memory_equal(memory.pools[0][0].rows, before, sizeof(before));
 	assert_stats(USABLE, USABLE * CHUNKFUL_ROWS / 4, 4 * USABLE, 7 * USABLE, USABLE - 3, 1);
-	for (steps = 1, now = NOW + 2 * GRACE; store_tend(store, now); now += GRACE)
+	for (steps = 1, now = NOW + 2 * GRACE; table_store_tend(store, now); now += GRACE)
 		assert_true(++steps < 10);
 	assert_quarters();
 	assert_stats(USABLE, USABLE * CHUNKFUL_ROWS / 4, 4 * USABLE, 7 * USABLE, (USABLE + 3) / 4,
@@ -344,7 +344,7 @@ static void compaction(void **state)
 	assert_quarters();
 	drop_quarters(1, now);
 	while (steps-- > (USABLE + 3) / 4)
-		store_remove(store, chunkfuls[steps], now);
+		table_store_remove(store, chunkfuls[steps], now);
 	assert_stats(0, 0, 0, 0, 0, 1);
 }
 
@@ -354,18 +354,18 @@ static void compaction_unwanted(void **state)
 	uint64_t now = NOW + GRACE;
 
 	fill_quarters();
-	assert_false(store_tend(store, now));
+	assert_false(table_store_tend(store, now));
 	drop_quarters(0x7, now);
 	now += GRACE;
-	assert_false(store_tend(store, now));
+	assert_false(table_store_tend(store, now));
 	assert_refused(&chunkful, now, -ENOSPC);
-	while (store_tend(store, now))
+	while (table_store_tend(store, now))
 		now += GRACE;
 	now += GRACE;
-	assert_false(store_tend(store, now));
+	assert_false(table_store_tend(store, now));
 	assert_quarters();
 	drop_quarters(0x8, now);
-	assert_false(store_tend(store, now + GRACE));
+	assert_false(table_store_tend(store, now + GRACE));
 }
 
 /* A chunk from which some rows have gone is not worth it. */
@@ -381,31 +381,31 @@ static void compaction_worth_it(void **state)
 		small[i] = must_add(&least, NOW);
 	}
 	for (i = 0; i < USABLE; i++)
-		store_remove(store, small[i], NOW);
+		table_store_remove(store, small[i], NOW);
 	assert_refused(&chunkful, NOW + GRACE, -ENOSPC);
-	assert_false(store_tend(store, NOW + GRACE));
+	assert_false(table_store_tend(store, NOW + GRACE));
 	for (i = 0; i < USABLE; i++)
-		store_remove(store, big[i], NOW);
+		table_store_remove(store, big[i], NOW);
 }
 
 static void could_hold(void **state)
 {
-	static const struct store_size none = {0, 0};
+	static const struct table_store_size none = {0, 0};
 	const uint64_t limit = (MAX_POOLS * GB_POOL_CHUNKS - 1) * GB_CHUNK_ROWS;
 	struct stored_table *stored = must_add(&chunkful, NOW);
-	const struct store_size own = {CHUNKFUL_ROWS, 16}, all = {limit, GB_MAX_PAGES};
-	struct store_size size = {limit - own.rows, GB_MAX_PAGES - own.pages};
+	const struct table_store_size own = {CHUNKFUL_ROWS, 16}, all = {limit, GB_MAX_PAGES};
+	struct table_store_size size = {limit - own.rows, GB_MAX_PAGES - own.pages};
 
-	assert_true(store_could_hold(store, &size, &none));
+	assert_true(table_store_could_hold(store, &size, &none));
 	size.rows++;
-	assert_false(store_could_hold(store, &size, &none));
-	assert_true(store_could_hold(store, &size, &own));
+	assert_false(table_store_could_hold(store, &size, &none));
+	assert_true(table_store_could_hold(store, &size, &own));
 	size.rows--;
 	size.pages++;
-	assert_false(store_could_hold(store, &size, &none));
-	assert_false(store_could_hold(store, &all, &none));
-	assert_true(store_could_hold(store, &all, &own));
-	store_remove(store, stored, NOW);
+	assert_false(table_store_could_hold(store, &size, &none));
+	assert_false(table_store_could_hold(store, &all, &none));
+	assert_true(table_store_could_hold(store, &all, &own));
+	table_store_remove(store, stored, NOW);
 }
 
 int main(void)

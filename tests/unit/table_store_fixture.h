@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* store_fixture.h - a store in plain memory, and tables made by hand. After cmocka.h. */
-#ifndef GECKOBPF_TESTS_STORE_FIXTURE_H
-#define GECKOBPF_TESTS_STORE_FIXTURE_H
+/* table_store_fixture.h - a store in plain memory, and tables made by hand. After cmocka.h. */
+#ifndef GECKOBPF_TESTS_TABLE_STORE_FIXTURE_H
+#define GECKOBPF_TESTS_TABLE_STORE_FIXTURE_H
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/store.h"
 #include "unwind/table.h"
+#include "unwind/table_store.h"
 
 #include "../unwind_rule.h"
 #include "alloc.h"
@@ -30,7 +30,7 @@ static struct {
 
 static uint32_t max_pools =
 	MAX_POOLS; /* as the store is told; memory.pools_allowed is what it is given */
-static struct unwind_store *store;
+static struct table_store *store;
 
 static inline int add_pool(void *context, uint32_t index, struct gb_chunk **chunks)
 {
@@ -60,7 +60,7 @@ static inline int open_store(void)
 	memory.pool_error = 0;
 	memset(memory.pages, 0, GB_MAX_PAGES * sizeof(*memory.pages));
 	memset(memory.rules, 0, GB_MAX_RULES * sizeof(*memory.rules));
-	return store_open(&store, &given);
+	return table_store_open(&store, &given);
 }
 
 static inline int setup(void **state)
@@ -70,7 +70,7 @@ static inline int setup(void **state)
 
 static inline int teardown(void **state)
 {
-	store_close(store);
+	table_store_close(store);
 	store = NULL;
 	return 0;
 }
@@ -144,7 +144,7 @@ static inline struct unwind_table *make_table(const struct shape *shape)
 static inline int add(const struct shape *shape, uint64_t now_ns, struct stored_table **stored)
 {
 	struct unwind_table *table = make_table(shape);
-	int err = store_add(store, table, now_ns, stored);
+	int err = table_store_add(store, table, now_ns, stored);
 
 	unwind_table_close(table);
 	return err;
@@ -161,13 +161,13 @@ static inline struct stored_table *must_add(const struct shape *shape, uint64_t 
 /* Fails, and leaves no trace. */
 static inline void assert_refused(const struct shape *shape, uint64_t now_ns, int expected)
 {
-	const struct store_stats before = store_get_stats(store);
+	const struct table_store_stats before = table_store_get_stats(store);
 	struct stored_table *stored = (void *)&memory;
-	struct store_stats after;
+	struct table_store_stats after;
 
 	assert_int_equal(add(shape, now_ns, &stored), expected);
 	assert_ptr_equal(stored, &memory); /* untouched */
-	after = store_get_stats(store);
+	after = table_store_get_stats(store);
 	assert_int_equal(after.tables, before.tables);
 	assert_int_equal(after.rows, before.rows);
 	assert_int_equal(after.pages, before.pages);
@@ -178,7 +178,7 @@ static inline void assert_refused(const struct shape *shape, uint64_t now_ns, in
 static inline void assert_stats(uint64_t tables, uint64_t rows, uint64_t pages, uint64_t rules,
 				uint64_t chunks, uint64_t pools)
 {
-	const struct store_stats stats = store_get_stats(store);
+	const struct table_store_stats stats = table_store_get_stats(store);
 
 	assert_int_equal(stats.tables, tables);
 	assert_int_equal(stats.rows, rows);
@@ -201,7 +201,7 @@ static inline void assert_equals_table(const struct stored_table *stored, const 
 	uint64_t address = shape->first_page << 12, end = address + ((uint64_t)shape->pages << 12);
 
 	for (; address < end; address++) {
-		const struct gb_unwind_rule *found = store_find(
+		const struct gb_unwind_rule *found = table_store_find(
 			store, (uint32_t)(address >> 12) + (uint32_t)stored_page_offset(stored),
 			address & 4095);
 

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "store_fixture.h"
+#include "table_store_fixture.h"
 
 #define STEPS 40000
 #define TABLES 48
@@ -131,7 +131,7 @@ static void check_models(uint64_t now)
 			const struct gb_unwind_rule expected = model_rule(model, page);
 			uint32_t at = model_first(model) + page;
 
-			assert_false(memcmp(store_find(store, at, below(4096)), &expected,
+			assert_false(memcmp(table_store_find(store, at, below(4096)), &expected,
 					    sizeof(expected)));
 			see_page(&memory.pages[at], now);
 		}
@@ -140,7 +140,7 @@ static void check_models(uint64_t now)
 
 static void assert_model_stats(void)
 {
-	struct store_stats stats = store_get_stats(store);
+	struct table_store_stats stats = table_store_get_stats(store);
 	uint64_t tables = 0, rows = 0, pages = 0;
 	size_t i;
 
@@ -166,9 +166,9 @@ static struct {
 static void model_add(struct model *model, uint64_t now)
 {
 	static const uint32_t sizes[] = {16, 48, 80, 256, 1008};
-	static const struct store_size none;
+	static const struct table_store_size none;
 	struct unwind_table *table;
-	struct store_size size;
+	struct table_store_size size;
 	int err;
 
 	model->rows_per_page = sizes[below(5)];
@@ -177,7 +177,7 @@ static void model_add(struct model *model, uint64_t now)
 	size.pages = model->page_count;
 	size.rows = model->page_count * model->rows_per_page;
 	table = model_table(model);
-	err = store_add(store, table, now, &model->stored);
+	err = table_store_add(store, table, now, &model->stored);
 	unwind_table_close(table);
 	if (!err) {
 		tally.added++;
@@ -185,7 +185,7 @@ static void model_add(struct model *model, uint64_t now)
 	}
 	assert_int_equal(err, -ENOSPC);
 	tally.refused++;
-	tally.in_vain += store_could_hold(store, &size, &none);
+	tally.in_vain += table_store_could_hold(store, &size, &none);
 }
 
 static void step(uint64_t now)
@@ -195,10 +195,10 @@ static void step(uint64_t now)
 	if (!model->stored)
 		model_add(model, now);
 	else if (below(3)) {
-		store_remove(store, model->stored, now);
+		table_store_remove(store, model->stored, now);
 		model->stored = NULL;
 	}
-	tally.moved += store_tend(store, now);
+	tally.moved += table_store_tend(store, now);
 }
 
 static void weeks(void)
@@ -232,11 +232,11 @@ static void all_of_it(void **state)
 
 	weeks();
 	for (i = 0; i < TABLES; i++)
-		store_remove(store, models[i].stored, NOW);
+		table_store_remove(store, models[i].stored, NOW);
 	assert_stats(0, 0, 0, 0, 0, MODEL_POOLS);
 	stored = must_add(&all, UINT64_MAX);
 	assert_int_equal(page_base(stored, &all), 0);
-	store_remove(store, stored, NOW);
+	table_store_remove(store, stored, NOW);
 }
 
 static int setup_little(void **state)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * store.c - see store.h. What is whose is known by row_chunks.h, page_runs.h and shared_rules.h;
- * here a table is put together.
+ * table_store.c - see table_store.h. What is whose is known by row_chunks.h, page_runs.h and
+ * shared_rules.h; here a table is put together.
  */
-#include "unwind/store.h"
+#include "unwind/table_store.h"
 
 #include "unwind/page_runs.h"
 #include "unwind/row_chunks.h"
@@ -22,7 +22,7 @@ struct stored_table {
 	uint32_t rules[]; /* numbers of the rules it uses */
 };
 
-struct unwind_store {
+struct table_store {
 	struct unwind_memory memory;
 	uint64_t table_count;
 	struct row_chunks chunks;
@@ -30,9 +30,9 @@ struct unwind_store {
 	struct shared_rules rules;
 };
 
-int store_open(struct unwind_store **out, const struct unwind_memory *memory)
+int table_store_open(struct table_store **out, const struct unwind_memory *memory)
 {
-	struct unwind_store *store = calloc(1, sizeof(*store));
+	struct table_store *store = calloc(1, sizeof(*store));
 
 	if (!store)
 		return -ENOMEM;
@@ -43,7 +43,7 @@ int store_open(struct unwind_store **out, const struct unwind_memory *memory)
 	return 0;
 }
 
-void store_close(struct unwind_store *store)
+void table_store_close(struct table_store *store)
 {
 	if (!store)
 		return;
@@ -52,9 +52,9 @@ void store_close(struct unwind_store *store)
 	free(store);
 }
 
-struct store_stats store_get_stats(const struct unwind_store *store)
+struct table_store_stats table_store_get_stats(const struct table_store *store)
 {
-	return (struct store_stats){
+	return (struct table_store_stats){
 		.tables = store->table_count,
 		.rows = store->chunks.used_rows,
 		.pages = store->runs.used,
@@ -69,7 +69,7 @@ int32_t stored_page_offset(const struct stored_table *stored)
 	return (int32_t)(stored->page_base - (uint32_t)stored->first_page);
 }
 
-int store_reserve(struct unwind_store *store, uint32_t count)
+int table_store_reserve(struct table_store *store, uint32_t count)
 {
 	int err = 0;
 
@@ -78,13 +78,13 @@ int store_reserve(struct unwind_store *store, uint32_t count)
 	return err;
 }
 
-bool store_tend(struct unwind_store *store, uint64_t now_ns)
+bool table_store_tend(struct table_store *store, uint64_t now_ns)
 {
 	return row_chunks_compact(&store->chunks, page_runs_end(&store->runs), now_ns);
 }
 
-bool store_could_hold(const struct unwind_store *store, const struct store_size *size,
-		      const struct store_size *gone)
+bool table_store_could_hold(const struct table_store *store, const struct table_store_size *size,
+			    const struct table_store_size *gone)
 {
 	return store->chunks.used_rows - gone->rows + size->rows <=
 		       row_chunks_limit(&store->chunks) &&
@@ -93,7 +93,7 @@ bool store_could_hold(const struct unwind_store *store, const struct store_size 
 
 /* ---- tables ----------------------------------------------------------------------- */
 
-static int use_rules(struct unwind_store *store, const struct unwind_table *table,
+static int use_rules(struct table_store *store, const struct unwind_table *table,
 		     struct stored_table *stored, uint64_t now_ns)
 {
 	int err = 0;
@@ -104,7 +104,7 @@ static int use_rules(struct unwind_store *store, const struct unwind_table *tabl
 	return err;
 }
 
-static int put_page(struct unwind_store *store, const struct unwind_table *table,
+static int put_page(struct table_store *store, const struct unwind_table *table,
 		    const struct stored_table *stored, uint32_t index, uint64_t now_ns)
 {
 	const struct unwind_page *from = &table->pages[index];
@@ -127,7 +127,7 @@ static int put_page(struct unwind_store *store, const struct unwind_table *table
 }
 
 /* Of the table's pages the first `pages_put` have rows. */
-static void take_back(struct unwind_store *store, struct stored_table *stored, uint32_t pages_put,
+static void take_back(struct table_store *store, struct stored_table *stored, uint32_t pages_put,
 		      uint64_t now_ns)
 {
 	struct gb_page *pages = &store->memory.pages[stored->page_base];
@@ -143,7 +143,7 @@ static void take_back(struct unwind_store *store, struct stored_table *stored, u
 	free(stored);
 }
 
-static int lay_out(struct unwind_store *store, const struct unwind_table *table,
+static int lay_out(struct table_store *store, const struct unwind_table *table,
 		   struct stored_table *stored, uint64_t now_ns)
 {
 	uint32_t put = 0;
@@ -166,8 +166,8 @@ static int lay_out(struct unwind_store *store, const struct unwind_table *table,
 	return err;
 }
 
-int store_add(struct unwind_store *store, const struct unwind_table *table, uint64_t now_ns,
-	      struct stored_table **out)
+int table_store_add(struct table_store *store, const struct unwind_table *table, uint64_t now_ns,
+		    struct stored_table **out)
 {
 	struct stored_table *stored;
 	int err;
@@ -187,7 +187,7 @@ int store_add(struct unwind_store *store, const struct unwind_table *table, uint
 	return 0;
 }
 
-void store_remove(struct unwind_store *store, struct stored_table *stored, uint64_t now_ns)
+void table_store_remove(struct table_store *store, struct stored_table *stored, uint64_t now_ns)
 {
 	if (!stored)
 		return;
@@ -195,8 +195,8 @@ void store_remove(struct unwind_store *store, struct stored_table *stored, uint6
 	take_back(store, stored, stored->page_count, now_ns);
 }
 
-const struct gb_unwind_rule *store_find(const struct unwind_store *store, uint32_t page,
-					uint32_t offset)
+const struct gb_unwind_rule *table_store_find(const struct table_store *store, uint32_t page,
+					      uint32_t offset)
 {
 	const struct gb_page *at = page < GB_MAX_PAGES ? &store->memory.pages[page] : NULL;
 	uint32_t low, high;

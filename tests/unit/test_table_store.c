@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "store_fixture.h"
+#include "table_store_fixture.h"
 
 /* ---- layout ------------------------------------------------------------------------------------------------ */
 
@@ -31,28 +31,28 @@ static void layout(void **state)
 	struct stored_table *stored;
 
 	assert_stats(0, 0, 0, 0, 0, 0);
-	assert_int_equal(store_add(store, &table, NOW, &stored), 0);
+	assert_int_equal(table_store_add(store, &table, NOW, &stored), 0);
 	assert_stats(1, 6, 3, 3, 1, 1);
 	assert_int_equal(stored_page_offset(stored), -0x401);
 	assert_memory_equal(memory.pages, expected, sizeof(expected));
 	assert_memory_equal(memory.pools[0][0].rows, rows, sizeof(rows));
 	assert_memory_equal(memory.rules, rules, sizeof(rules));
 	/* The first row of a page holds from 0, the last to its end. */
-	assert_ptr_equal(store_find(store, 0, 0), &memory.rules[1]);
-	assert_ptr_equal(store_find(store, 0, 0xf), &memory.rules[1]);
-	assert_ptr_equal(store_find(store, 0, 0x10), &memory.rules[0]);
-	assert_ptr_equal(store_find(store, 0, 0xfff), &memory.rules[0]);
-	assert_ptr_equal(store_find(store, 1, 0xfff), &memory.rules[1]);
-	assert_ptr_equal(store_find(store, 2, 0xffd), &memory.rules[2]);
-	assert_ptr_equal(store_find(store, 2, 0xffe), &memory.rules[0]);
-	assert_ptr_equal(store_find(store, 2, 0xfff), &memory.rules[1]);
-	assert_null(store_find(store, 3, 0));
-	assert_null(store_find(store, GB_MAX_PAGES, 0));
-	assert_null(store_find(store, UINT32_MAX, 0));
-	store_remove(store, stored, NOW);
+	assert_ptr_equal(table_store_find(store, 0, 0), &memory.rules[1]);
+	assert_ptr_equal(table_store_find(store, 0, 0xf), &memory.rules[1]);
+	assert_ptr_equal(table_store_find(store, 0, 0x10), &memory.rules[0]);
+	assert_ptr_equal(table_store_find(store, 0, 0xfff), &memory.rules[0]);
+	assert_ptr_equal(table_store_find(store, 1, 0xfff), &memory.rules[1]);
+	assert_ptr_equal(table_store_find(store, 2, 0xffd), &memory.rules[2]);
+	assert_ptr_equal(table_store_find(store, 2, 0xffe), &memory.rules[0]);
+	assert_ptr_equal(table_store_find(store, 2, 0xfff), &memory.rules[1]);
+	assert_null(table_store_find(store, 3, 0));
+	assert_null(table_store_find(store, GB_MAX_PAGES, 0));
+	assert_null(table_store_find(store, UINT32_MAX, 0));
+	table_store_remove(store, stored, NOW);
 	assert_stats(0, 0, 0, 0, 0, 1);
-	assert_null(store_find(store, 0, 0));
-	assert_null(store_find(store, 2, 0));
+	assert_null(table_store_find(store, 0, 0));
+	assert_null(table_store_find(store, 2, 0));
 }
 
 /* Behind each other, in numbers of their own; pages of 1 to as many rows as there may be. */
@@ -77,13 +77,13 @@ static void equality(void **state)
 		assert_equals_table(stored[i], &shapes[i]);
 	assert_stats(4, 1 + 6 + 40 * UNWIND_MAX_ROWS_PER_PAGE + 7000, 51, 103, 3, 1);
 	/* One that goes does not change the others. */
-	store_remove(store, stored[1], NOW);
+	table_store_remove(store, stored[1], NOW);
 	assert_equals_table(stored[0], &shapes[0]);
 	assert_equals_table(stored[2], &shapes[2]);
 	assert_equals_table(stored[3], &shapes[3]);
-	store_remove(store, stored[0], NOW);
-	store_remove(store, stored[2], NOW);
-	store_remove(store, stored[3], NOW);
+	table_store_remove(store, stored[0], NOW);
+	table_store_remove(store, stored[2], NOW);
+	table_store_remove(store, stored[3], NOW);
 	assert_stats(0, 0, 0, 0, 0, 1);
 }
 
@@ -104,9 +104,9 @@ static void page_in_one_chunk(void **state)
 	assert_int_equal(memory.pages[33].chunk, 2);
 	assert_int_equal(memory.pages[33].first, UNWIND_MAX_ROWS_PER_PAGE);
 	assert_stats(2, 33 * UNWIND_MAX_ROWS_PER_PAGE + 16, 34, 1, 3, 1);
-	store_remove(store, stored, NOW);
+	table_store_remove(store, stored, NOW);
 	assert_stats(1, 16, 1, 1, 1, 1); /* the last chunk holds the small one */
-	store_remove(store, last, NOW);
+	table_store_remove(store, last, NOW);
 }
 
 /* A table of 2 ^ 14 rows by 16 pages of 1,024 would not be one; 16 of 1,000 and then one that just fits. */
@@ -122,9 +122,9 @@ static void chunk_to_the_last_row(void **state)
 	assert_int_equal(memory.pages[17].chunk, 1);
 	assert_int_equal(memory.pages[17].first, 0);
 	assert_equals_table(stored[1], &rest);
-	store_remove(store, stored[0], NOW);
-	store_remove(store, stored[1], NOW);
-	store_remove(store, stored[2], NOW);
+	table_store_remove(store, stored[0], NOW);
+	table_store_remove(store, stored[1], NOW);
+	table_store_remove(store, stored[2], NOW);
 }
 
 /* ---- rules -------------------------------------------------------------------------------------------------- */
@@ -141,17 +141,17 @@ static void rules_are_shared(void **state)
 	assert_int_equal(rows_of(&memory.pages[0])[2] >> 12, 2);
 	assert_int_equal(rows_of(&memory.pages[1])[0] >> 12, 2);
 	assert_int_equal(rows_of(&memory.pages[1])[3] >> 12, 5);
-	store_remove(store, a, NOW);
+	table_store_remove(store, a, NOW);
 	assert_stats(1, 4, 1, 4, 1, 1);
 	assert_equals_table(b, &second);
-	store_remove(store, b, NOW);
+	table_store_remove(store, b, NOW);
 	assert_stats(0, 0, 0, 0, 0, 1);
 	/* It is found again under its number. */
 	c = must_add(&third, NOW);
 	assert_stats(1, 1, 1, 1, 1, 1);
-	assert_ptr_equal(store_find(store, page_base(c, &third), 0), &memory.rules[3]);
+	assert_ptr_equal(table_store_find(store, page_base(c, &third), 0), &memory.rules[3]);
 	assert_memory_equal(&memory.rules[3], &expected, sizeof(expected));
-	store_remove(store, c, NOW);
+	table_store_remove(store, c, NOW);
 }
 
 /* Each field makes another rule. */
@@ -177,10 +177,10 @@ static void rules_are_told_apart(void **state)
 					   .rules = rules};
 	struct stored_table *stored;
 
-	assert_int_equal(store_add(store, &table, NOW, &stored), 0);
+	assert_int_equal(table_store_add(store, &table, NOW, &stored), 0);
 	assert_stats(1, 1, 1, count, 1, 1);
 	assert_memory_equal(memory.rules, rules, sizeof(rules));
-	store_remove(store, stored, NOW);
+	table_store_remove(store, stored, NOW);
 }
 
 static void rules_full(void **state)
@@ -198,8 +198,8 @@ static void rules_full(void **state)
 	assert_equals_table(a, &most);
 	assert_equals_table(b, &two);
 	assert_refused(&other, NOW, -ENOSPC);
-	store_remove(store, a, NOW);
-	store_remove(store, b, NOW);
+	table_store_remove(store, a, NOW);
+	table_store_remove(store, b, NOW);
 	assert_stats(0, 0, 0, 0, 0, 1);
 }
 
@@ -212,7 +212,7 @@ static void rules_recycled(void **state)
 	struct stored_table *a = must_add(&most, NOW), *b = must_add(&two, NOW), *c;
 	struct gb_unwind_rule expected = rule_of(3);
 
-	store_remove(store, a, NOW);
+	table_store_remove(store, a, NOW);
 	assert_refused(&other, NOW + GRACE - 1, -ENOSPC);
 	assert_memory_equal(&memory.rules[3], &expected, sizeof(expected));
 	c = must_add(&other, NOW + GRACE);
@@ -224,9 +224,9 @@ static void rules_recycled(void **state)
 	assert_stats(3, 8, 3, GB_MAX_RULES, 1, 1);
 	assert_equals_table(b, &two);
 	assert_equals_table(c, &other);
-	store_remove(store, a, NOW);
-	store_remove(store, b, NOW);
-	store_remove(store, c, NOW);
+	table_store_remove(store, a, NOW);
+	table_store_remove(store, b, NOW);
+	table_store_remove(store, c, NOW);
 	assert_stats(0, 0, 0, 0, 0, 1);
 }
 
@@ -237,14 +237,14 @@ static void rules_used_again(void **state)
 				  other = {0, 1, 1, GB_MAX_RULES, 1};
 	struct stored_table *stored = must_add(&all, NOW), *kept, *added;
 
-	store_remove(store, stored, NOW);
+	table_store_remove(store, stored, NOW);
 	kept = must_add(&few, NOW + GRACE / 2);
 	added = must_add(&other, NOW + GRACE);
 	assert_equals_table(kept, &few);
 	assert_equals_table(added, &other);
-	assert_ptr_equal(store_find(store, page_base(kept, &few), 0), &memory.rules[0]);
-	store_remove(store, kept, NOW);
-	store_remove(store, added, NOW);
+	assert_ptr_equal(table_store_find(store, page_base(kept, &few), 0), &memory.rules[0]);
+	table_store_remove(store, kept, NOW);
+	table_store_remove(store, added, NOW);
 }
 
 /* ---- no memory -------------------------------------------------------------------------------------------------- */
@@ -258,13 +258,13 @@ static int live(void *context)
 
 	if (err)
 		return err;
-	err = store_add(store, small_table, NOW, &first);
+	err = table_store_add(store, small_table, NOW, &first);
 	if (!err)
-		err = store_add(store, small_table, NOW, &second);
-	store_remove(store, first, NOW);
-	store_remove(store, second, NOW);
+		err = table_store_add(store, small_table, NOW, &second);
+	table_store_remove(store, first, NOW);
+	table_store_remove(store, second, NOW);
 	assert_stats(0, 0, 0, 0, 0, memory.pools_made);
-	store_close(store);
+	table_store_close(store);
 	store = NULL;
 	return err;
 }
@@ -280,8 +280,8 @@ static void failing_allocations(void **state)
 
 static void nothing(void **state)
 {
-	store_close(NULL);
-	store_remove(NULL, NULL, 0);
+	table_store_close(NULL);
+	table_store_remove(NULL, NULL, 0);
 }
 
 int main(void)
