@@ -24,7 +24,7 @@
 #include "elf/elf_file.h"
 #include "elf/elf_open.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 #include "target/object.h"
 #include "target/process.h"
 #include "unwind/table.h"
@@ -224,7 +224,7 @@ static int open_recording(struct toy *recording, const char *library, uint64_t c
 	return err;
 }
 
-static int write_recording(const struct toy *recording, struct symbolizer *symbolizer,
+static int write_recording(const struct toy *recording, struct symbol_files *symbol_files,
 			   const char *path)
 {
 	static const char *const none[] = {NULL};
@@ -241,7 +241,7 @@ static int write_recording(const struct toy *recording, struct symbolizer *symbo
 		.recording.facts = &facts,
 		.recording.processes = recording->processes,
 		.recording.objects = recording->objects,
-		.symbolizer = symbolizer,
+		.symbol_files = symbol_files,
 	};
 	struct profile_summary summary = {0};
 	struct output *output;
@@ -264,17 +264,17 @@ static int write_recording(const struct toy *recording, struct symbolizer *symbo
 static int run_write(const char *library, uint64_t count, const char *path)
 {
 	struct toy recording = {0};
-	struct symbolizer *symbolizer = NULL;
+	struct symbol_files *symbol_files = NULL;
 	uint64_t begin_ns;
 	int err = open_recording(&recording, library, count);
 
 	begin_ns = cpu_now_ns();
 	if (!err)
-		err = symbolizer_open(&symbolizer, NULL);
+		err = symbol_files_open(&symbol_files, NULL);
 	if (!err)
-		err = write_recording(&recording, symbolizer, path);
+		err = write_recording(&recording, symbol_files, path);
 	print_usage(begin_ns);
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 	close_recording(&recording);
 	return err;
 }
@@ -302,20 +302,20 @@ static int look_up(struct symbol_file *file, const struct code *code, uint64_t c
 static int run_symbols(const char *library, uint64_t count)
 {
 	const struct symbol_source source = {.path = library, .fd = -1};
-	struct symbolizer *symbolizer = NULL;
+	struct symbol_files *symbol_files = NULL;
 	struct symbol_file *file;
 	struct code code;
 	uint64_t begin_ns = cpu_now_ns();
 	int err = find_code(library, &code);
 
 	if (!err)
-		err = symbolizer_open(&symbolizer, NULL);
+		err = symbol_files_open(&symbol_files, NULL);
 	if (!err)
-		err = symbolizer_add_file(symbolizer, &source, &file);
+		err = symbol_files_add(symbol_files, &source, &file);
 	if (!err)
 		err = look_up(file, &code, count);
 	print_usage(begin_ns);
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 	return err;
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,18 +38,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct symbol_source source = {
 		.path = "/nonexistent/file", .fd = -1, .image = data, .image_bytes = size};
 	const struct symbol_options options = {.debug_dir = "/nonexistent"};
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct symbol_file *file;
 	uint64_t address;
 	uint8_t id[64];
 
-	if (symbolizer_open(&symbolizer, &options))
+	if (symbol_files_open(&symbol_files, &options))
 		return 0;
-	if (!symbolizer_add_file(symbolizer, &source, &file)) {
+	if (!symbol_files_add(symbol_files, &source, &file)) {
 		symbol_file_base(file, &address);
 		symbol_file_build_id(file, id, sizeof(id));
 		look_up_all(file, size);
 	}
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "format/format.h"
 #include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +29,7 @@
 /* What is made of the stream. */
 struct golden {
 	struct replay replay;
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct kernel_symbols *kernel;
 	uint64_t first_ns, last_ns;
 	const struct format *format;
@@ -40,7 +40,7 @@ struct golden {
 static void close_golden(struct golden *golden)
 {
 	kernel_symbols_close(golden->kernel);
-	symbolizer_close(golden->symbolizer);
+	symbol_files_close(golden->symbol_files);
 	replay_close(&golden->replay);
 }
 
@@ -49,7 +49,7 @@ static int open_golden(struct golden *golden, bool names, const char *kallsyms)
 	int err = replay_open(&golden->replay, BUFFER_BYTES, INTERVAL_NS);
 
 	if (!err && names)
-		err = symbolizer_open(&golden->symbolizer, NULL);
+		err = symbol_files_open(&golden->symbol_files, NULL);
 	if (!err && names && kallsyms)
 		err = kernel_symbols_open(&golden->kernel, kallsyms);
 	return err;
@@ -118,7 +118,7 @@ static int write_profile(const struct golden *golden, struct output *output)
 	const struct profile_input input = {.recording.facts = &facts,
 					    .recording.processes = golden->replay.processes,
 					    .recording.objects = golden->replay.objects,
-					    .symbolizer = golden->symbolizer,
+					    .symbol_files = golden->symbol_files,
 					    .kernel = golden->kernel};
 	struct profile_summary summary = {0};
 	int err;

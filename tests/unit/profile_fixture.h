@@ -253,10 +253,10 @@ static __attribute__((unused)) char *document(bool is_named, struct profile_summ
 	char *text;
 
 	if (is_named)
-		assert_int_equal(symbolizer_open(&input.symbolizer, NULL), 0);
+		assert_int_equal(symbol_files_open(&input.symbol_files, NULL), 0);
 	assert_int_equal(write_profile(&input, summary), 0);
 	if (is_named)
-		symbolizer_close(input.symbolizer);
+		symbol_files_close(input.symbol_files);
 	assert_int_equal(fd_read_file(PATH, &text, NULL), 0);
 	unlink(PATH);
 	return text;

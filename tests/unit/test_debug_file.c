@@ -17,25 +17,25 @@
 #include "alloc.h"
 #include "elf_fixture.h"
 #include "elf/elf_file.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 
 static char build_id_path[64]; /* "ab/cdef....debug" of lib.so */
 
 static bool read_build_id(void)
 {
 	const struct symbol_source source = {.path = fixture_path("lib.so"), .fd = -1};
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct symbol_file *file;
 	uint8_t id[20];
 	size_t size, i;
 
-	assert_int_equal(symbolizer_open(&symbolizer, NULL), 0);
-	assert_int_equal(symbolizer_add_file(symbolizer, &source, &file), 0);
+	assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
+	assert_int_equal(symbol_files_add(symbol_files, &source, &file), 0);
 	size = symbol_file_build_id(file, id, sizeof(id));
 	for (i = 0; i < size; i++)
 		sprintf(build_id_path + strlen(build_id_path), i == 0 ? "%02x/" : "%02x", id[i]);
 	strcat(build_id_path, ".debug");
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 	return size == 20;
 }
 
@@ -75,13 +75,14 @@ static uint64_t text_offset(const char *name)
 }
 
 /* 0: hidden_function was found; -ENOENT: only outer_function was. */
-static int look(struct symbolizer *symbolizer, const struct symbol_source *source, uint64_t text)
+static int look(struct symbol_files *symbol_files, const struct symbol_source *source,
+		uint64_t text)
 {
 	struct symbol_file *file;
 	bool hidden = false, outer = false;
 	struct symbol symbol;
 	uint64_t i;
-	int err = symbolizer_add_file(symbolizer, source, &file);
+	int err = symbol_files_add(symbol_files, source, &file);
 
 	for (i = 0; !err && i < 256; i++) {
 		err = symbol_file_lookup(file, text + i, &symbol);
@@ -101,7 +102,7 @@ static int search(const char *path, const char *file_name, const char *root)
 	char debug_dir[300];
 	const struct symbol_options options = {.debug_dir = debug_dir};
 	struct symbol_source source = {.path = path, .fd = -1, .root = root};
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	uint64_t text = text_offset(file_name);
 	size_t size;
 	char *image = fixture_read(file_name, &size);
@@ -111,9 +112,9 @@ static int search(const char *path, const char *file_name, const char *root)
 	snprintf(debug_dir, sizeof(debug_dir), "%s/debug", fixture_dir);
 	source.image = image;
 	source.image_bytes = size;
-	assert_int_equal(symbolizer_open(&symbolizer, &options), 0);
-	err = look(symbolizer, &source, text);
-	symbolizer_close(symbolizer);
+	assert_int_equal(symbol_files_open(&symbol_files, &options), 0);
+	err = look(symbol_files, &source, text);
+	symbol_files_close(symbol_files);
 	free(image);
 	return err;
 }
@@ -284,12 +285,12 @@ static void starve(const char *path, uint64_t text)
 	int err;
 
 	for (n = 1;; n++) {
-		struct symbolizer *symbolizer;
+		struct symbol_files *symbol_files;
 
-		assert_int_equal(symbolizer_open(&symbolizer, NULL), 0);
+		assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
 		alloc_fail_at(n);
-		err = look(symbolizer, &source, text);
-		symbolizer_close(symbolizer);
+		err = look(symbol_files, &source, text);
+		symbol_files_close(symbol_files);
 		if (!alloc_fail_stop())
 			break;
 		/* Only giving memory back may fail without consequence. */

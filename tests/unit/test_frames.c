@@ -25,7 +25,7 @@
 #include "base/u64_map.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/object_files.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 #include "symbol/symbols.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -81,7 +81,7 @@ static void labels(void **state)
 static struct kernel_symbols *kernel;
 
 struct room {
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct libs *libs;
 	struct symbols *symbols; /* NULL: addresses are wanted */
 	struct frames *frames;
@@ -175,9 +175,9 @@ static int open_room(struct room *room, bool addresses)
 	int err;
 
 	memset(room, 0, sizeof(*room));
-	err = symbolizer_open(&room->symbolizer, NULL);
+	err = symbol_files_open(&room->symbol_files, NULL);
 	if (!err)
-		err = libs_open(&room->libs, room->symbolizer);
+		err = libs_open(&room->libs, room->symbol_files);
 	if (!err && !addresses)
 		err = open_symbols(room);
 	if (!err)
@@ -194,7 +194,7 @@ static void close_room(struct room *room)
 	frames_close(room->frames);
 	symbols_close(room->symbols);
 	libs_close(room->libs);
-	symbolizer_close(room->symbolizer);
+	symbol_files_close(room->symbol_files);
 	address_space_clear(&room->process.space);
 }
 

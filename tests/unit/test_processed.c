@@ -23,7 +23,7 @@
 #include "format/format.h"
 #include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -337,10 +337,10 @@ static int attempt(void *context)
 	int err = 0;
 
 	if (context)
-		err = symbolizer_open(&input.symbolizer, NULL);
+		err = symbol_files_open(&input.symbol_files, NULL);
 	if (!err)
 		err = write_profile(&input, &summary);
-	symbolizer_close(input.symbolizer);
+	symbol_files_close(input.symbol_files);
 	profile_summary_clear(&summary);
 	if (err)
 		assert_int_equal(access(PATH, F_OK), -1);

@@ -31,7 +31,7 @@
 #include "profile/profile.h"
 #include "profile/sink.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -59,7 +59,7 @@ static const struct recording_fact losses[] = {
 };
 static struct recording_facts with_losses;
 
-static struct profile_input make_input(struct symbolizer *symbolizer)
+static struct profile_input make_input(struct symbol_files *symbol_files)
 {
 	with_losses = facts;
 	with_losses.log = losses;
@@ -68,7 +68,7 @@ static struct profile_input make_input(struct symbolizer *symbolizer)
 		.recording.facts = &with_losses,
 		.recording.processes = processes,
 		.kernel = kernel,
-		.symbolizer = symbolizer,
+		.symbol_files = symbol_files,
 	};
 }
 
@@ -79,9 +79,9 @@ static struct stack_profile *through_json(void)
 	struct profile_input input = make_input(NULL);
 	char *text;
 
-	assert_int_equal(symbolizer_open(&input.symbolizer, NULL), 0);
+	assert_int_equal(symbol_files_open(&input.symbol_files, NULL), 0);
 	assert_int_equal(write_profile(&input, &summary), 0);
-	symbolizer_close(input.symbolizer);
+	symbol_files_close(input.symbol_files);
 	assert_int_equal(fd_read_file(PATH, &text, NULL), 0);
 	unlink(PATH);
 	assert_int_equal(stack_profile_open(&profile), 0);
@@ -91,9 +91,9 @@ static struct stack_profile *through_json(void)
 	return profile;
 }
 
-static int walk(struct stack_profile *profile, struct symbolizer *symbolizer)
+static int walk(struct stack_profile *profile, struct symbol_files *symbol_files)
 {
-	const struct profile_input input = make_input(symbolizer);
+	const struct profile_input input = make_input(symbol_files);
 	struct profile_summary summary = {.top_count = 3};
 	struct profile_sink *sink;
 	int err = stack_sink_open(&sink, &input, "made", profile);
@@ -110,12 +110,12 @@ static int walk(struct stack_profile *profile, struct symbolizer *symbolizer)
 static struct stack_profile *directly(void)
 {
 	struct stack_profile *profile;
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 
 	assert_int_equal(stack_profile_open(&profile), 0);
-	assert_int_equal(symbolizer_open(&symbolizer, NULL), 0);
-	assert_int_equal(walk(profile, symbolizer), 0);
-	symbolizer_close(symbolizer);
+	assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
+	assert_int_equal(walk(profile, symbol_files), 0);
+	symbol_files_close(symbol_files);
 	return profile;
 }
 

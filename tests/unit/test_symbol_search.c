@@ -21,7 +21,7 @@
 #include "elf/elf_file.h"
 #include "elf/elf_layout.h"
 #include "elf/symbol_search.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 
 #define WAS_AT "/nonexistent/bin/lib.so"
 
@@ -245,24 +245,24 @@ static int look(const struct symbol_source *source, enum symbol_trouble *trouble
 	const char *const dirs[] = {a};
 	const struct symbol_search where = {.dirs = dirs, .dir_count = 1};
 	const struct symbol_options options = {.debug_dir = "/nonexistent", .search = &where};
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct symbol_file *file;
 	struct symbol symbol;
 	uint64_t i;
-	int err = symbolizer_open(&symbolizer, &options);
+	int err = symbol_files_open(&symbol_files, &options);
 	bool is_hidden = false;
 
 	snprintf(a, sizeof(a), "%s/a", fixture_dir);
 	if (err)
 		return err;
-	err = symbolizer_add_file(symbolizer, source, &file);
+	err = symbol_files_add(symbol_files, source, &file);
 	for (i = 0; i < 64 && (!err || err == -ENOENT) && !is_hidden; i++) {
 		err = symbol_file_lookup(file, lib.text + i, &symbol);
 		is_hidden = !err && !strcmp(symbol.name, "hidden_function");
 	}
 	if (err != -ENOMEM)
 		*trouble = symbol_file_trouble(file, &other);
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 	return is_hidden || err == -ENOMEM ? err : -ENOENT;
 }
 

@@ -61,19 +61,19 @@ static int open_symbols(void *context)
 /* Where outer_function is in the file, by the library itself. */
 static void find_function(void)
 {
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct symbol_file *file;
 	struct symbol symbol;
 	const struct symbol_source source = {.path = fixture_path("lib.so"), .fd = -1};
 
-	assert_int_equal(symbolizer_open(&symbolizer, NULL), 0);
-	assert_int_equal(symbolizer_add_file(symbolizer, &source, &file), 0);
+	assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
+	assert_int_equal(symbol_files_add(symbol_files, &source, &file), 0);
 	for (room.function = 0; room.function < 0x10000; room.function++)
 		if (!symbol_file_lookup(file, room.function, &symbol) &&
 		    !strcmp(symbol.name, "outer_function"))
 			break;
 	room.bytes = symbol.size;
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 	assert_true(room.function < 0x10000);
 }
 

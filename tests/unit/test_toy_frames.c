@@ -27,7 +27,7 @@
 #include "profile/profile.h"
 #include "profile/sink.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -75,11 +75,11 @@ static int setup_toys(void **state)
 	return profile_buffer_put_sample(process->buffer, &sample);
 }
 
-static struct profile_input make_input(struct symbolizer *symbolizer)
+static struct profile_input make_input(struct symbol_files *symbol_files)
 {
 	return (struct profile_input){.recording.facts = &facts,
 				      .recording.processes = processes,
-				      .symbolizer = symbolizer,
+				      .symbol_files = symbol_files,
 				      .filter.process = "toybox",
 				      .frame_kinds = kinds};
 }
@@ -90,20 +90,20 @@ static struct profile_input make_input(struct symbolizer *symbolizer)
 static json_t *read_profile(const char *format, bool is_named)
 {
 	struct profile_summary summary = {.top_count = 3};
-	struct symbolizer *symbolizer = NULL;
+	struct symbol_files *symbol_files = NULL;
 	struct profile_input input;
 	json_t *root;
 
 	if (is_named)
-		assert_int_equal(symbolizer_open(&symbolizer, NULL), 0);
-	input = make_input(symbolizer);
+		assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
+	input = make_input(symbol_files);
 	written_format = format_named(format);
 	assert_int_equal(write_profile(&input, &summary), 0);
 	assert_int_equal(summary.top_count, 1);
 	assert_string_equal(summary.top[0].function.name, "toy number 42");
 	assert_int_equal(summary.unsymbolized, is_named);
 	profile_summary_clear(&summary);
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 	root = json_load_file(PATH, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, NULL);
 	assert_non_null(root);
 	unlink(PATH);
@@ -211,9 +211,9 @@ static void in_processed(void **state)
 
 /* ---- in counts of stacks --------------------------------------------------------------------------- */
 
-static int count_stacks(struct stack_profile *profile, struct symbolizer *symbolizer)
+static int count_stacks(struct stack_profile *profile, struct symbol_files *symbol_files)
 {
-	const struct profile_input input = make_input(symbolizer);
+	const struct profile_input input = make_input(symbol_files);
 	struct profile_summary summary = {0};
 	struct profile_sink *sink;
 	int err = stack_sink_open(&sink, &input, "made", profile);
@@ -230,15 +230,15 @@ static int count_stacks(struct stack_profile *profile, struct symbolizer *symbol
 static void in_folded_stacks(void **state)
 {
 	struct stack_profile *profile;
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	assert_int_equal(symbolizer_open(&symbolizer, NULL), 0);
+	assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
 	assert_int_equal(stack_profile_open(&profile), 0);
-	assert_int_equal(count_stacks(profile, symbolizer), 0);
+	assert_int_equal(count_stacks(profile, symbol_files), 0);
 	assert_int_equal(folded_write(profile, false, out), 0);
 	fclose(out);
 	assert_string_equal(
@@ -246,7 +246,7 @@ static void in_folded_stacks(void **state)
 		"toybox;main thread;libx.so+0x100 (in libx.so);toy number 7;toy number 42 1\n");
 	free(text);
 	stack_profile_close(profile);
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 }
 
 /* Where its kind has no row, it is still a frame. */

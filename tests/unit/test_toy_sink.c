@@ -26,7 +26,7 @@
 #include "profile/profile.h"
 #include "profile/sink.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -168,13 +168,13 @@ static char *told(const struct recording_facts *of, const char *fails_at, int ex
 	size_t size;
 	char *text;
 
-	assert_int_equal(symbolizer_open(&input.symbolizer, NULL), 0);
+	assert_int_equal(symbol_files_open(&input.symbol_files, NULL), 0);
 	toy.out = open_memstream(&text, &size);
 	assert_non_null(toy.out);
 	assert_int_equal(profile_walk(&input, &toy.sink, &summary), expected);
 	profile_summary_clear(&summary);
 	fclose(toy.out);
-	symbolizer_close(input.symbolizer);
+	symbol_files_close(input.symbol_files);
 	return text;
 }
 

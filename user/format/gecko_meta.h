@@ -8,7 +8,7 @@ struct process;
 struct profile_input;
 struct recording_facts;
 
-/* The value of the profile's "meta". The front-end shall look for symbols if there was no symbolizer. */
+/* The value of the profile's "meta". The front-end shall look for symbols if there were no symbol files. */
 void gecko_meta_write(struct json *json, const struct profile_input *input);
 
 /* The value of the "meta" of an entry of processes[]. */

@@ -30,14 +30,14 @@ struct libs {
 	size_t count, capacity;
 };
 
-int libs_open(struct libs **out, struct symbolizer *symbolizer)
+int libs_open(struct libs **out, struct symbol_files *symbol_files)
 {
 	struct libs *libs = calloc(1, sizeof(*libs));
 	int err;
 
 	if (!libs)
 		return -ENOMEM;
-	err = object_files_open(&libs->files, symbolizer);
+	err = object_files_open(&libs->files, symbol_files);
 	if (err) {
 		free(libs);
 		return err;

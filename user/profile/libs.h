@@ -18,19 +18,19 @@ struct address_space;
 struct libs;
 struct object;
 struct object_files;
-struct symbolizer;
 struct profile_files;
+struct symbol_files;
 struct u64_map;
 
 /*
- * `symbolizer` is borrowed; NULL: one of its own, which reads headers and build ids only. 0 or
- * -ENOMEM.
+ * `symbol_files` is borrowed; NULL: some of its own, of which headers and build ids are read only.
+ * 0 or -ENOMEM.
  */
-int libs_open(struct libs **out, struct symbolizer *symbolizer);
-/* The symbolizer is not asked about the files any more. NULL is fine. */
+int libs_open(struct libs **out, struct symbol_files *symbol_files);
+/* The symbol files are not asked any more. NULL is fine. */
 void libs_close(struct libs *libs);
 
-/* The files as the symbolizer knows them; borrowed. */
+/* The files that symbols are read from; borrowed. */
 struct object_files *libs_files(struct libs *libs);
 
 /* *id: that of an object; empty: it has none, or cannot be read. 0 or -ENOMEM. */

@@ -18,7 +18,7 @@
 #include "elf/build_id.h"
 #include "profile/model.h"
 #include "recording/recording.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 
 struct frame_kind;
 struct kernel_symbols;
@@ -28,7 +28,7 @@ struct stages;
 
 struct profile_input {
 	struct recording recording;
-	struct symbolizer *symbolizer; /* NULL: addresses are wanted, to be symbolized later */
+	struct symbol_files *symbol_files; /* NULL: addresses are wanted, to be symbolized later */
 	const struct kernel_symbols *kernel; /* NULL: kernel frames stay addresses */
 	struct progress *progress; /* a piece of one unit, which all of this is; NULL: none */
 	struct stages *stages; /* goes on with them; NULL: none */

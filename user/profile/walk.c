@@ -79,9 +79,9 @@ static int walk_processes(struct profile_pass *pass, struct progress *all)
 static int open_names(struct profile_pass *pass)
 {
 	struct symbol_sources sources = {.kernel = pass->source->kernel};
-	int err = libs_open(&pass->libs, pass->input->symbolizer);
+	int err = libs_open(&pass->libs, pass->input->symbol_files);
 
-	if (err || !pass->input->symbolizer)
+	if (err || !pass->input->symbol_files)
 		return err;
 	sources.files = libs_files(pass->libs);
 	return symbols_open(&pass->symbols, &sources);

@@ -62,7 +62,7 @@ static void make_inputs(struct profile_input *inputs, const struct captures *cap
 			.recording.facts = &boot->facts,
 			.recording.processes = boot->archive.processes,
 			.recording.objects = boot->archive.objects,
-			.symbolizer = names->symbolizer,
+			.symbol_files = names->symbol_files,
 			.kernel = names->kernels[i],
 			.next = i + 1 < captures->count ? &inputs[i + 1] : NULL,
 		};

@@ -9,7 +9,7 @@
 #include "session/machine_facts.h"
 #include "elf/debuginfod.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 #include "target/object.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static int open_debuginfod(struct names *names, const struct conversion_options 
 	return err == -ENOSYS ? 0 : err;
 }
 
-static int open_symbolizer(struct names *names, const struct conversion_options *options)
+static int open_symbol_files(struct names *names, const struct conversion_options *options)
 {
 	const struct symbol_options symbols = {.search = &names->search};
 	int err = 0;
@@ -75,7 +75,7 @@ static int open_symbolizer(struct names *names, const struct conversion_options 
 	names->search.dir_count = options->symbol_dir_count;
 	if (options->debuginfod)
 		err = open_debuginfod(names, options);
-	return err ? err : symbolizer_open(&names->symbolizer, &symbols);
+	return err ? err : symbol_files_open(&names->symbol_files, &symbols);
 }
 
 static int open_kernel(struct kernel_symbols **out, const struct archive *archive,
@@ -112,7 +112,7 @@ int names_open(struct names *names, const struct captures *captures,
 		recognise_files(&captures->items[i], machine.boot_id);
 	if (options->addresses)
 		return 0;
-	err = open_symbolizer(names, options);
+	err = open_symbol_files(names, options);
 	for (i = 0; i < names->count && !err; i++)
 		err = open_kernel(&names->kernels[i], &captures->items[i].archive,
 				  options->warnings);
@@ -126,7 +126,7 @@ void names_close(struct names *names)
 	for (i = 0; names->kernels && i < names->count; i++)
 		kernel_symbols_close(names->kernels[i]);
 	free(names->kernels);
-	symbolizer_close(names->symbolizer);
+	symbol_files_close(names->symbol_files);
 	debuginfod_close(names->search.debuginfod);
 	*names = (struct names){0};
 }

@@ -13,11 +13,11 @@
 struct captures;
 struct conversion_options;
 struct kernel_symbols;
-struct symbolizer;
+struct symbol_files;
 
 struct names {
 	struct symbol_search search;
-	struct symbolizer *symbolizer; /* NULL: addresses are wanted */
+	struct symbol_files *symbol_files; /* NULL: addresses are wanted */
 	struct kernel_symbols **kernels; /* of each boot; NULL: not known */
 	size_t count;
 };

@@ -14,7 +14,7 @@
 #include "session/elsewhere.h"
 #include "session/state.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 #include "target/command.h"
 #include "target/process.h"
 
@@ -85,7 +85,7 @@ struct writing {
 	struct gathered_facts gathered;
 	struct progress_view *view; /* NULL: not shown */
 	struct progress whole;
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct kernel_symbols *kernel;
 };
 
@@ -116,7 +116,7 @@ static int open_symbols(struct session *session, struct writing *writing, bool r
 	/* A raw capture can have the names later, on another day. */
 	if (session->config->addresses || raw)
 		return 0;
-	err = symbolizer_open(&writing->symbolizer, &options);
+	err = symbol_files_open(&writing->symbol_files, &options);
 	if (!err && session->config->kernel_stacks)
 		*kernel_error = open_kernel_symbols(session, writing);
 	return *kernel_error == -ENOMEM ? -ENOMEM : err;
@@ -125,9 +125,9 @@ static int open_symbols(struct session *session, struct writing *writing, bool r
 static void close_symbols(struct writing *writing)
 {
 	kernel_symbols_close(writing->kernel);
-	symbolizer_close(writing->symbolizer);
+	symbol_files_close(writing->symbol_files);
 	writing->kernel = NULL;
-	writing->symbolizer = NULL;
+	writing->symbol_files = NULL;
 }
 
 /* Everything that can be said before the profile is written. */
@@ -202,7 +202,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 		.recording.facts = &writing->gathered.facts,
 		.recording.processes = session->processes,
 		.recording.objects = session->objects,
-		.symbolizer = writing->symbolizer,
+		.symbol_files = writing->symbol_files,
 		.kernel = writing->kernel,
 		.progress = &part,
 		.stages = &session->stages,

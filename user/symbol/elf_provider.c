@@ -2,7 +2,7 @@
 /* elf_provider.c - names of user code from the symbols of the file that is mapped there, or of its debug file. */
 #include "symbol/object_files.h"
 #include "symbol/provider.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 #include "target/address_space.h"
 
 #include <errno.h>

@@ -14,28 +14,28 @@
 
 struct object_file {
 	struct symbol_file *file; /* NULL: not asked for so far */
-	char *root; /* borrowed by the symbolizer */
+	char *root; /* borrowed by the symbol files */
 	bool is_other; /* what is at the path now is not what was mapped */
 };
 
 struct object_files {
-	struct symbolizer *symbolizer;
-	bool owns_symbolizer;
+	struct symbol_files *symbol_files;
+	bool owns_symbol_files;
 	struct object_file *items; /* by object number */
 	size_t count, capacity;
 };
 
-int object_files_open(struct object_files **out, struct symbolizer *symbolizer)
+int object_files_open(struct object_files **out, struct symbol_files *symbol_files)
 {
 	struct object_files *files = calloc(1, sizeof(*files));
 	int err = 0;
 
 	if (!files)
 		return -ENOMEM;
-	files->symbolizer = symbolizer;
-	files->owns_symbolizer = !symbolizer;
-	if (files->owns_symbolizer)
-		err = symbolizer_open(&files->symbolizer, NULL);
+	files->symbol_files = symbol_files;
+	files->owns_symbol_files = !symbol_files;
+	if (files->owns_symbol_files)
+		err = symbol_files_open(&files->symbol_files, NULL);
 	if (err) {
 		free(files);
 		return err;
@@ -50,8 +50,8 @@ void object_files_close(struct object_files *files)
 
 	if (!files)
 		return;
-	if (files->owns_symbolizer)
-		symbolizer_close(files->symbolizer);
+	if (files->owns_symbol_files)
+		symbol_files_close(files->symbol_files);
 	for (i = 0; i < files->count; i++)
 		free(files->items[i].root);
 	free(files->items);
@@ -133,7 +133,7 @@ static int add_file(struct object_files *files, const struct object *object,
 	int err = find_source(object, item, &source);
 
 	if (!err)
-		err = symbolizer_add_file(files->symbolizer, &source, &item->file);
+		err = symbol_files_add(files->symbol_files, &source, &item->file);
 	if (!err)
 		item->is_other = source.fd < 0 && !source.image && !source.build_id &&
 				 is_other_file(object, item->file);

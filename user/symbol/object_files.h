@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* object_files.h - the file that a symbolizer reads for each object that processes map. */
+/* object_files.h - which of the symbol files belongs to each object that processes map. */
 #ifndef GECKOBPF_SYMBOL_OBJECT_FILES_H
 #define GECKOBPF_SYMBOL_OBJECT_FILES_H
 
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 
 struct object;
 struct object_files;
 
 /*
- * `symbolizer` is borrowed; NULL: one of its own, which reads headers and build ids only. 0 or
- * -ENOMEM.
+ * `symbol_files` is borrowed; NULL: some of its own, of which headers and build ids are read only.
+ * 0 or -ENOMEM.
  */
-int object_files_open(struct object_files **out, struct symbolizer *symbolizer);
-/* The symbolizer is not asked about the files any more. */
+int object_files_open(struct object_files **out, struct symbol_files *symbol_files);
+/* The symbol files are not asked any more. */
 void object_files_close(struct object_files *files);
 
 /*
- * The file of an object, added to the symbolizer at first; the object is borrowed. 0; -ENOENT: it
+ * The file of an object, added to the symbol files at first; the object is borrowed. 0; -ENOENT: it
  * is no file, or not to be known; -ENOMEM.
  */
 int object_files_get(struct object_files *files, const struct object *object,

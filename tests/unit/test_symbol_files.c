@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_symbolizer.c - names of real functions: in this program, libc, the vDSO, and libraries made
+ * test_symbol_files.c - names of real functions: in this program, libc, the vDSO, and libraries made
  * here.
  */
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #include "alloc.h"
 #include "elf_fixture.h"
 #include "elf/elf_file.h"
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 
 static __attribute__((noinline)) int local_function(int x)
 {
@@ -74,20 +74,20 @@ static struct place place_of(const void *pointer)
 	return place;
 }
 
-static struct symbolizer *open_symbolizer(void)
+static struct symbol_files *open_symbol_files(void)
 {
-	struct symbolizer *symbolizer = NULL;
+	struct symbol_files *symbol_files = NULL;
 
-	assert_int_equal(symbolizer_open(&symbolizer, NULL), 0);
-	return symbolizer;
+	assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
+	return symbol_files;
 }
 
-static struct symbol_file *add_path(struct symbolizer *symbolizer, const char *path)
+static struct symbol_file *add_path(struct symbol_files *symbol_files, const char *path)
 {
 	const struct symbol_source source = {.path = path, .fd = -1};
 	struct symbol_file *file = NULL;
 
-	assert_int_equal(symbolizer_add_file(symbolizer, &source, &file), 0);
+	assert_int_equal(symbol_files_add(symbol_files, &source, &file), 0);
 	return file;
 }
 
@@ -105,10 +105,10 @@ static void assert_symbol(struct symbol_file *file, uint64_t offset, const char 
 
 static void test_own_functions(void **state)
 {
-	struct symbolizer *symbolizer = open_symbolizer();
+	struct symbol_files *symbol_files = open_symbol_files();
 	struct place local = place_of((const void *)local_function);
 	struct place global = place_of((const void *)global_function);
-	struct symbol_file *file = add_path(symbolizer, local.path);
+	struct symbol_file *file = add_path(symbol_files, local.path);
 	struct symbol first, second;
 	uint64_t address, base;
 
@@ -126,14 +126,14 @@ static void test_own_functions(void **state)
 	assert_int_equal(address, local.address);
 	assert_int_equal(symbol_file_base(file, &base), 0);
 	assert_true(base <= local.address && base % 4096 == 0);
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 }
 
 /* libc is stripped, but exports these. By descriptor, which stays open. */
 static void test_libc(void **state)
 {
 	static const char *const names[] = {"malloc", "qsort", "getenv", "bsearch"};
-	struct symbolizer *symbolizer = open_symbolizer();
+	struct symbol_files *symbol_files = open_symbol_files();
 	struct symbol_source source = {.path = "/nonexistent/libc.so.6"};
 	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	struct symbol_file *file;
@@ -143,14 +143,14 @@ static void test_libc(void **state)
 		skip();
 	source.fd = open(place_of(dlsym(libc, "malloc")).path, O_RDONLY | O_CLOEXEC);
 	assert_true(source.fd >= 0);
-	assert_int_equal(symbolizer_add_file(symbolizer, &source, &file), 0);
+	assert_int_equal(symbol_files_add(symbol_files, &source, &file), 0);
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct place place = place_of(dlsym(libc, names[i]));
 
 		assert_symbol(file, place.offset, names[i], place.address);
 		assert_symbol(file, place.offset + 1, names[i], place.address);
 	}
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 	assert_int_equal(fcntl(source.fd, F_GETFD), FD_CLOEXEC);
 	close(source.fd);
 	dlclose(libc);
@@ -166,7 +166,7 @@ static size_t vdso_bytes(const char *image)
 static void test_vdso(void **state)
 {
 	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct symbol_file *file;
 	struct symbol_source source = {.path = "[vdso]", .fd = -1, .image = image};
 	struct symbol symbol;
@@ -176,15 +176,15 @@ static void test_vdso(void **state)
 
 	if (!image || sizeof(void *) != 8)
 		skip();
-	symbolizer = open_symbolizer();
+	symbol_files = open_symbol_files();
 	source.image_bytes = vdso_bytes(image);
-	assert_int_equal(symbolizer_add_file(symbolizer, &source, &file), 0);
+	assert_int_equal(symbol_files_add(symbol_files, &source, &file), 0);
 	for (offset = 0; offset < source.image_bytes; offset++)
 		if (!symbol_file_lookup(file, offset, &symbol))
 			found |= strstr(symbol.name, "clock_gettime") != NULL;
 	assert_true(found);
 	assert_int_equal(symbol_file_build_id(file, id, sizeof(id)), 20);
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 }
 
 /* ---- libraries made here ------------------------------------------------------ */
@@ -220,39 +220,39 @@ static bool has_function(struct symbol_file *file, uint64_t offset, const char *
 
 static void test_library(void **state)
 {
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct symbol_file *file;
 	uint8_t id[20], part[8];
 	uint64_t text;
 
 	if (!fixture_make_library())
 		skip();
-	symbolizer = open_symbolizer();
-	file = add_path(symbolizer, fixture_path("lib.so"));
+	symbol_files = open_symbol_files();
+	file = add_path(symbol_files, fixture_path("lib.so"));
 	text = section_offset("lib.so", ".text", NULL);
 	assert_true(has_function(file, text, "outer_function"));
 	assert_true(has_function(file, text, "hidden_function"));
 	assert_int_equal(symbol_file_build_id(file, id, sizeof(id)), 20);
 	assert_int_equal(symbol_file_build_id(file, part, sizeof(part)), 8);
 	assert_memory_equal(id, part, 8);
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 }
 
 /* In a stripped library, what is not exported has no name, and does not get a neighbour's. */
 static void test_stripped_library(void **state)
 {
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct symbol_file *file;
 	uint64_t text;
 
 	if (!fixture_make_library() || !fixture_run("strip -o stripped.so lib.so"))
 		skip();
-	symbolizer = open_symbolizer();
-	file = add_path(symbolizer, fixture_path("stripped.so"));
+	symbol_files = open_symbol_files();
+	file = add_path(symbol_files, fixture_path("stripped.so"));
 	text = section_offset("stripped.so", ".text", NULL);
 	assert_true(has_function(file, text, "outer_function"));
 	assert_false(has_function(file, text, "hidden_function"));
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 }
 
 static void write_text(const char *name, const char *text)
@@ -262,13 +262,13 @@ static void write_text(const char *name, const char *text)
 
 static void check_stub(const char *compile, const char *section, uint64_t skip_bytes)
 {
-	struct symbolizer *symbolizer = open_symbolizer();
-	struct symbol_file *file = add_path(symbolizer, fixture_path("stubs.so"));
+	struct symbol_files *symbol_files = open_symbol_files();
+	struct symbol_file *file = add_path(symbol_files, fixture_path("stubs.so"));
 	uint64_t address, offset;
 	struct symbol symbol;
 
 	if (!fixture_run("%s", compile)) {
-		symbolizer_close(symbolizer);
+		symbol_files_close(symbol_files);
 		skip();
 	}
 	offset = section_offset("stubs.so", section, &address) + skip_bytes;
@@ -277,7 +277,7 @@ static void check_stub(const char *compile, const char *section, uint64_t skip_b
 	assert_symbol(file, offset + 7, "imported_function@plt", address);
 	assert_int_equal(symbol_file_lookup(file, offset, &symbol), 0);
 	assert_true(symbol.size == 8 || symbol.size == 16);
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 }
 
 static void test_linkage_stubs(void **state)
@@ -304,45 +304,47 @@ static void test_linkage_stubs(void **state)
 
 static void test_32_bit_library(void **state)
 {
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct symbol_file *file;
 
 	if (!fixture_make_library() ||
 	    !fixture_run("cc -m32 -O1 -shared -nostdlib -o lib32.so lib.c"))
 		skip();
-	symbolizer = open_symbolizer();
-	file = add_path(symbolizer, fixture_path("lib32.so"));
+	symbol_files = open_symbol_files();
+	file = add_path(symbol_files, fixture_path("lib32.so"));
 	assert_true(
 		has_function(file, section_offset("lib32.so", ".text", NULL), "outer_function"));
 	assert_true(
 		has_function(file, section_offset("lib32.so", ".text", NULL), "hidden_function"));
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 }
 
 static void test_cplusplus_and_raw(void **state)
 {
 	static const char source[] = "namespace a { int b(int x) { return x + 1; } }\n";
 	const struct symbol_options options = {.raw_names = true};
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	uint64_t text;
 
 	fixture_write("cpp.cc", source, sizeof(source) - 1);
 	if (!fixture_run("c++ -O1 -fPIC -shared -nostdlib -o cpp.so cpp.cc"))
 		skip();
 	text = section_offset("cpp.so", ".text", NULL);
-	symbolizer = open_symbolizer();
-	assert_true(has_function(add_path(symbolizer, fixture_path("cpp.so")), text, "a::b(int)"));
-	symbolizer_close(symbolizer);
-	assert_int_equal(symbolizer_open(&symbolizer, &options), 0);
-	assert_true(has_function(add_path(symbolizer, fixture_path("cpp.so")), text, "_ZN1a1bEi"));
-	symbolizer_close(symbolizer);
+	symbol_files = open_symbol_files();
+	assert_true(
+		has_function(add_path(symbol_files, fixture_path("cpp.so")), text, "a::b(int)"));
+	symbol_files_close(symbol_files);
+	assert_int_equal(symbol_files_open(&symbol_files, &options), 0);
+	assert_true(
+		has_function(add_path(symbol_files, fixture_path("cpp.so")), text, "_ZN1a1bEi"));
+	symbol_files_close(symbol_files);
 }
 
 /* ---- what cannot be read ------------------------------------------------------ */
 
 static void test_errors(void **state)
 {
-	struct symbolizer *symbolizer = open_symbolizer();
+	struct symbol_files *symbol_files = open_symbol_files();
 	struct symbol symbol = {.name = "untouched"};
 	struct symbol_file *file;
 	uint64_t value = 7;
@@ -362,7 +364,7 @@ static void test_errors(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
-		assert_int_equal(symbolizer_add_file(symbolizer, &sources[i].source, &file), 0);
+		assert_int_equal(symbol_files_add(symbol_files, &sources[i].source, &file), 0);
 		assert_int_equal(symbol_file_lookup(file, 0, &symbol), sources[i].err);
 		assert_int_equal(symbol_file_lookup(file, 0, &symbol), sources[i].err);
 		assert_int_equal(symbol_file_address(file, 0, &value), sources[i].err);
@@ -372,11 +374,11 @@ static void test_errors(void **state)
 	assert_string_equal(symbol.name, "untouched");
 	assert_int_equal(value, 7);
 	/* An offset that no segment has. */
-	file = add_path(symbolizer, "/proc/self/exe");
+	file = add_path(symbol_files, "/proc/self/exe");
 	assert_int_equal(symbol_file_lookup(file, UINT64_MAX, &symbol), -ENOENT);
 	assert_int_equal(symbol_file_lookup(file, UINT64_MAX, &symbol), -ENOENT);
-	symbolizer_close(symbolizer);
-	symbolizer_close(NULL);
+	symbol_files_close(symbol_files);
+	symbol_files_close(NULL);
 }
 
 /* Looks at everything that a file says about itself. Only certain errors may come of it. */
@@ -384,13 +386,13 @@ static void exercise(const char *image, size_t size)
 {
 	const struct symbol_source source = {
 		.path = "/nonexistent/dir/lib.so", .fd = -1, .image = image, .image_bytes = size};
-	struct symbolizer *symbolizer = open_symbolizer();
+	struct symbol_files *symbol_files = open_symbol_files();
 	struct symbol_file *file;
 	struct symbol symbol;
 	uint64_t offset, base;
 	uint8_t id[64];
 
-	assert_int_equal(symbolizer_add_file(symbolizer, &source, &file), 0);
+	assert_int_equal(symbol_files_add(symbol_files, &source, &file), 0);
 	for (offset = 0; offset < size + 64; offset += 29) {
 		int err = symbol_file_lookup(file, offset, &symbol);
 
@@ -400,7 +402,7 @@ static void exercise(const char *image, size_t size)
 	}
 	symbol_file_base(file, &base);
 	assert_true(symbol_file_build_id(file, id, sizeof(id)) <= sizeof(id));
-	symbolizer_close(symbolizer);
+	symbol_files_close(symbol_files);
 }
 
 static void damage(const char *image, size_t size)
@@ -454,14 +456,14 @@ static void test_damaged_library(void **state)
 static int open_once(void *context)
 {
 	const struct symbol_source source = {.path = "/proc/self/exe", .fd = -1};
-	struct symbolizer *symbolizer;
+	struct symbol_files *symbol_files;
 	struct symbol_file *file;
-	int err = symbolizer_open(&symbolizer, NULL);
+	int err = symbol_files_open(&symbol_files, NULL);
 
 	if (err)
 		return err;
-	err = symbolizer_add_file(symbolizer, &source, &file);
-	symbolizer_close(symbolizer);
+	err = symbol_files_add(symbol_files, &source, &file);
+	symbol_files_close(symbol_files);
 	return err;
 }
 
@@ -472,8 +474,8 @@ static void test_no_memory(void **state)
 	size_t n;
 
 	for (n = 1;; n++) {
-		struct symbolizer *symbolizer = open_symbolizer();
-		struct symbol_file *file = add_path(symbolizer, place.path);
+		struct symbol_files *symbol_files = open_symbol_files();
+		struct symbol_file *file = add_path(symbol_files, place.path);
 		struct symbol symbol;
 		bool hit;
 		int err;
@@ -483,7 +485,7 @@ static void test_no_memory(void **state)
 		hit = alloc_fail_stop();
 		assert_true(!err || (hit && err == -ENOMEM));
 		assert_symbol(file, place.offset, "local_function", place.address);
-		symbolizer_close(symbolizer);
+		symbol_files_close(symbol_files);
 		if (!hit)
 			break;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * symbolizer.c - see symbolizer.h.
+ * symbol_files.c - see symbol_files.h.
  *
  * A file is read in two steps, each when it is first needed: its layout (segments, build id), then
  * its symbols. It is open only meanwhile. An address that was asked for before costs one hash
@@ -9,7 +9,7 @@
  *   offset --cache--> symbol --(first time: demangle, intern)--> name
  *      \--layout--> address --table--^
  */
-#include "symbol/symbolizer.h"
+#include "symbol/symbol_files.h"
 #include "base/intern.h"
 #include "base/u64_map.h"
 #include "elf/debug_file.h"
@@ -31,7 +31,7 @@
 
 struct symbol_file {
 	struct symbol_file *next;
-	struct symbolizer *symbolizer;
+	struct symbol_files *files;
 	struct symbol_source source;
 	enum symbol_part part; /* that stands for a file that was searched for */
 	struct symbol_other other;
@@ -42,8 +42,8 @@ struct symbol_file {
 	struct u64_map cache; /* of file offsets */
 };
 
-struct symbolizer {
-	struct symbol_file *files;
+struct symbol_files {
+	struct symbol_file *first; /* a list */
 	struct intern *names;
 	const char *debug_dir;
 	struct symbol_search search;
@@ -51,25 +51,25 @@ struct symbolizer {
 	char printed[DEMANGLE_MAX_BYTES + sizeof(STUB_SUFFIX)];
 };
 
-int symbolizer_open(struct symbolizer **out, const struct symbol_options *options)
+int symbol_files_open(struct symbol_files **out, const struct symbol_options *options)
 {
-	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+	struct symbol_files *files = calloc(1, sizeof(*files));
 	int err;
 
-	if (!symbolizer)
+	if (!files)
 		return -ENOMEM;
-	symbolizer->debug_dir = "/usr/lib/debug";
+	files->debug_dir = "/usr/lib/debug";
 	if (options && options->debug_dir)
-		symbolizer->debug_dir = options->debug_dir;
+		files->debug_dir = options->debug_dir;
 	if (options && options->search)
-		symbolizer->search = *options->search;
-	symbolizer->raw_names = options && options->raw_names;
-	err = intern_open(&symbolizer->names);
+		files->search = *options->search;
+	files->raw_names = options && options->raw_names;
+	err = intern_open(&files->names);
 	if (err) {
-		free(symbolizer);
+		free(files);
 		return err;
 	}
-	*out = symbolizer;
+	*out = files;
 	return 0;
 }
 
@@ -81,31 +81,31 @@ static void close_file(struct symbol_file *file)
 	free(file);
 }
 
-void symbolizer_close(struct symbolizer *symbolizer)
+void symbol_files_close(struct symbol_files *files)
 {
-	if (!symbolizer)
+	if (!files)
 		return;
-	while (symbolizer->files) {
-		struct symbol_file *next = symbolizer->files->next;
+	while (files->first) {
+		struct symbol_file *next = files->first->next;
 
-		close_file(symbolizer->files);
-		symbolizer->files = next;
+		close_file(files->first);
+		files->first = next;
 	}
-	intern_close(symbolizer->names);
-	free(symbolizer);
+	intern_close(files->names);
+	free(files);
 }
 
-int symbolizer_add_file(struct symbolizer *symbolizer, const struct symbol_source *source,
-			struct symbol_file **out)
+int symbol_files_add(struct symbol_files *files, const struct symbol_source *source,
+		     struct symbol_file **out)
 {
 	struct symbol_file *file = calloc(1, sizeof(*file));
 
 	if (!file)
 		return -ENOMEM;
-	file->symbolizer = symbolizer;
+	file->files = files;
 	file->source = *source;
-	file->next = symbolizer->files;
-	symbolizer->files = file;
+	file->next = files->first;
+	files->first = file;
 	*out = file;
 	return 0;
 }
@@ -116,7 +116,7 @@ int symbolizer_add_file(struct symbolizer *symbolizer, const struct symbol_sourc
 static int search_source(struct symbol_file *file, struct elf_file **out)
 {
 	const struct symbol_source *source = &file->source;
-	const struct symbol_search *search = &file->symbolizer->search;
+	const struct symbol_search *search = &file->files->search;
 	const struct symbol_want want = {source->path, source->build_id, source->build_id_bytes};
 	int err = symbol_search_find(search, &want, file->part, out, &file->other);
 
@@ -211,7 +211,7 @@ static int add_separate(struct symbol_table *table, const struct symbol_file *fi
 	const struct debug_place place = {
 		.path = file->source.path,
 		.root = file->source.root,
-		.debug_dir = file->symbolizer->debug_dir,
+		.debug_dir = file->files->debug_dir,
 	};
 	const struct symbol_want want = {file->source.path, file->layout.build_id,
 					 file->layout.build_id_bytes};
@@ -219,8 +219,8 @@ static int add_separate(struct symbol_table *table, const struct symbol_file *fi
 	int err = debug_file_open(&debug, elf, &file->layout, &place);
 
 	if (err == -ENOENT)
-		err = symbol_search_find(&file->symbolizer->search, &want, SYMBOL_PART_DEBUG,
-					 &debug, NULL);
+		err = symbol_search_find(&file->files->search, &want, SYMBOL_PART_DEBUG, &debug,
+					 NULL);
 	if (err == -ENOENT)
 		err = debug_file_open_embedded(&debug, elf);
 	if (err)
@@ -284,19 +284,19 @@ static int need_symbols(struct symbol_file *file)
 
 static int need_name(struct symbol_file *file, struct table_symbol *symbol)
 {
-	struct symbolizer *symbolizer = file->symbolizer;
-	char *printed = symbolizer->printed;
+	struct symbol_files *files = file->files;
+	char *printed = files->printed;
 	size_t length;
 	int err;
 
 	if (symbol->flags & TABLE_SYMBOL_NAMED)
 		return 0;
-	length = demangle(symbol_table_name(file->table, symbol), symbolizer->raw_names, printed);
+	length = demangle(symbol_table_name(file->table, symbol), files->raw_names, printed);
 	if (symbol->flags & TABLE_SYMBOL_STUB) {
 		strcpy(printed + length, STUB_SUFFIX);
 		length += strlen(STUB_SUFFIX);
 	}
-	err = intern_add(symbolizer->names, printed, length, &symbol->name);
+	err = intern_add(files->names, printed, length, &symbol->name);
 	if (!err)
 		symbol->flags |= TABLE_SYMBOL_NAMED;
 	return err;
@@ -336,7 +336,7 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol 
 	err = need_name(file, symbol);
 	if (err)
 		return err;
-	out->name = intern_text(file->symbolizer->names, symbol->name, NULL);
+	out->name = intern_text(file->files->names, symbol->name, NULL);
 	out->address = symbol->address;
 	out->size = symbol->flags & TABLE_SYMBOL_GUESSED ? 0 : symbol->size;
 	return 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * symbolizer.h - from a place in a file to the function's name.
+ * symbol_files.h - the files that symbols are read from: from a place in one to the function's name.
  *
  * A file's symbols are read when the first address in it is asked for: .symtab, .dynsym, the
  * .symtab of .gnu_debugdata (xz), and that of a separate debug file found by build id or debug
- * link. Names are demangled once each. All names live until symbolizer_close(). One thread at a
+ * link. Names are demangled once each. All names live until symbol_files_close(). One thread at a
  * time. Files are hostile input.
  */
-#ifndef GECKOBPF_SYMBOL_SYMBOLIZER_H
-#define GECKOBPF_SYMBOL_SYMBOLIZER_H
+#ifndef GECKOBPF_SYMBOL_SYMBOL_FILES_H
+#define GECKOBPF_SYMBOL_SYMBOL_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 #include "elf/symbol_search.h"
 
-struct symbolizer;
+struct symbol_files;
 struct symbol_file;
 
 struct symbol {
@@ -25,7 +25,7 @@ struct symbol {
 	uint64_t size; /* bytes; 0: not known */
 };
 
-/* Where the symbols of one file are. All is borrowed for the symbolizer's life. */
+/* Where the symbols of one file are. All is borrowed until symbol_files_close(). */
 struct symbol_source {
 	const char *path; /* for debug links and messages; opened if fd < 0 and image is NULL */
 	int fd; /* open for reading, or -1 */
@@ -47,12 +47,12 @@ struct symbol_options {
 };
 
 /* `options` may be NULL. 0 or -ENOMEM. */
-int symbolizer_open(struct symbolizer **out, const struct symbol_options *options);
-void symbolizer_close(struct symbolizer *symbolizer);
+int symbol_files_open(struct symbol_files **out, const struct symbol_options *options);
+void symbol_files_close(struct symbol_files *files);
 
-/* Registers a file; nothing is read yet. The file belongs to the symbolizer. 0 or -ENOMEM. */
-int symbolizer_add_file(struct symbolizer *symbolizer, const struct symbol_source *source,
-			struct symbol_file **out);
+/* Adds a file, which lives until symbol_files_close(); nothing is read yet. 0 or -ENOMEM. */
+int symbol_files_add(struct symbol_files *files, const struct symbol_source *source,
+		     struct symbol_file **out);
 
 /*
  * The function at `offset` bytes into the file (mapping.offset + address - mapping.start). 0;
