@@ -147,7 +147,7 @@ static void test_user_code(void **state)
 /* The same address is another file's later. */
 static void test_time(void **state)
 {
-	struct symbol_other other;
+	struct other_file other;
 
 	if (!room.symbols)
 		skip();

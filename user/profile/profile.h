@@ -61,7 +61,7 @@ struct profile_file {
 	uint64_t samples; /* whose leaf is such code */
 	enum symbol_trouble trouble;
 	struct build_id wanted; /* of the file that was mapped; empty: not known */
-	struct symbol_other other; /* what was met instead */
+	struct other_file other; /* what was met instead */
 };
 
 struct profile_files {

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "elf/symbol_search.h"
+#include "elf/file_search.h"
 
 struct captures;
 struct conversion_options;
@@ -16,7 +16,7 @@ struct kernel_symbols;
 struct symbol_files;
 
 struct names {
-	struct symbol_search search;
+	struct file_search search;
 	struct symbol_files *symbol_files; /* NULL: addresses are wanted */
 	struct kernel_symbols **kernels; /* of each boot; NULL: not known */
 	size_t count;

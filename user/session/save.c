@@ -107,8 +107,8 @@ static int open_kernel_symbols(struct session *session, struct writing *writing)
 static int open_symbols(struct session *session, struct writing *writing, bool raw,
 			int *kernel_error)
 {
-	const struct symbol_search search = {.dirs = session->config->symbol_dirs,
-					     .dir_count = session->config->symbol_dir_count};
+	const struct file_search search = {.dirs = session->config->symbol_dirs,
+					   .dir_count = session->config->symbol_dir_count};
 	const struct symbol_options options = {.search = &search};
 	int err;
 

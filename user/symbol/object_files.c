@@ -158,7 +158,7 @@ int object_files_get(struct object_files *files, const struct object *object,
 }
 
 enum symbol_trouble object_files_trouble(const struct object_files *files,
-					 const struct object *object, struct symbol_other *other)
+					 const struct object *object, struct other_file *other)
 {
 	const struct object_file *item = NULL;
 

@@ -28,6 +28,6 @@ int object_files_get(struct object_files *files, const struct object *object,
  * SYMBOL_TROUBLE_OTHER_BUILD.
  */
 enum symbol_trouble object_files_trouble(const struct object_files *files,
-					 const struct object *object, struct symbol_other *other);
+					 const struct object *object, struct other_file *other);
 
 #endif

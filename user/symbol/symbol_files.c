@@ -33,8 +33,8 @@ struct symbol_file {
 	struct symbol_file *next;
 	struct symbol_files *files;
 	struct symbol_source source;
-	enum symbol_part part; /* that stands for a file that was searched for */
-	struct symbol_other other;
+	enum file_part part; /* that stands for a file that was searched for */
+	struct other_file other;
 	bool layout_read, symbols_read;
 	int layout_err, symbols_err; /* what came of it */
 	struct elf_layout layout;
@@ -46,7 +46,7 @@ struct symbol_files {
 	struct symbol_file *first; /* a list */
 	struct intern *names;
 	const char *debug_dir;
-	struct symbol_search search;
+	struct file_search search;
 	bool raw_names;
 	char printed[DEMANGLE_MAX_BYTES + sizeof(STUB_SUFFIX)];
 };
@@ -116,14 +116,14 @@ int symbol_files_add(struct symbol_files *files, const struct symbol_source *sou
 static int search_source(struct symbol_file *file, struct elf_file **out)
 {
 	const struct symbol_source *source = &file->source;
-	const struct symbol_search *search = &file->files->search;
-	const struct symbol_want want = {source->path, source->build_id, source->build_id_bytes};
-	int err = symbol_search_find(search, &want, file->part, out, &file->other);
+	const struct file_search *search = &file->files->search;
+	const struct wanted_file want = {source->path, source->build_id, source->build_id_bytes};
+	int err = file_search_find(search, &want, file->part, out, &file->other);
 
 	if (err != -ENOENT || file->layout_read || !source->code_bytes)
 		return err;
-	file->part = SYMBOL_PART_DEBUG;
-	return symbol_search_find(search, &want, file->part, out, NULL);
+	file->part = FILE_PART_DEBUG;
+	return file_search_find(search, &want, file->part, out, NULL);
 }
 
 static int open_source(struct symbol_file *file, struct elf_file **out)
@@ -153,7 +153,7 @@ static int read_layout(struct symbol_file *file)
 	elf_file_close(elf);
 	if (!err && !file->layout.segment_count)
 		err = -ENOEXEC;
-	if (!err && file->part == SYMBOL_PART_DEBUG && !elf_layout_has_code(&file->layout))
+	if (!err && file->part == FILE_PART_DEBUG && !elf_layout_has_code(&file->layout))
 		err = elf_layout_place_code(&file->layout, source->code_offset, source->code_bytes);
 	return err;
 }
@@ -213,14 +213,13 @@ static int add_separate(struct symbol_table *table, const struct symbol_file *fi
 		.root = file->source.root,
 		.debug_dir = file->files->debug_dir,
 	};
-	const struct symbol_want want = {file->source.path, file->layout.build_id,
+	const struct wanted_file want = {file->source.path, file->layout.build_id,
 					 file->layout.build_id_bytes};
 	struct elf_file *debug;
 	int err = debug_file_open(&debug, elf, &file->layout, &place);
 
 	if (err == -ENOENT)
-		err = symbol_search_find(&file->files->search, &want, SYMBOL_PART_DEBUG, &debug,
-					 NULL);
+		err = file_search_find(&file->files->search, &want, FILE_PART_DEBUG, &debug, NULL);
 	if (err == -ENOENT)
 		err = debug_file_open_embedded(&debug, elf);
 	if (err)
@@ -342,7 +341,7 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol 
 	return 0;
 }
 
-enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct symbol_other *other)
+enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct other_file *other)
 {
 	if (!file->layout_err && !file->symbols_err)
 		return SYMBOL_TROUBLE_STRIPPED;

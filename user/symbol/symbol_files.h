@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf/symbol_search.h"
+#include "elf/file_search.h"
 
 struct symbol_files;
 struct symbol_file;
@@ -42,7 +42,7 @@ struct symbol_source {
 struct symbol_options {
 	const char *debug_dir; /* borrowed; NULL: /usr/lib/debug */
 	/* where else files are, copied; what it points to is borrowed; NULL: nowhere */
-	const struct symbol_search *search;
+	const struct file_search *search;
 	bool raw_names; /* do not demangle */
 };
 
@@ -76,7 +76,7 @@ enum symbol_trouble {
 };
 
 /* After a lookup. *other: the file that was met instead, for SYMBOL_TROUBLE_OTHER_BUILD. */
-enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct symbol_other *other);
+enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct other_file *other);
 
 /*
  * How the file's offsets become virtual addresses, and the lowest page it loads. 0 or as

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_symbol_search.c - files with a build id, wherever they lie; nothing else is taken for them. What a debug file alone is good
+ * test_file_search.c - files with a build id, wherever they lie; nothing else is taken for them. What a debug file alone is good
  * for.
  */
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "elf_fixture.h"
 #include "elf/elf_file.h"
 #include "elf/elf_layout.h"
-#include "elf/symbol_search.h"
+#include "elf/file_search.h"
 #include "symbol/symbol_files.h"
 
 #define WAS_AT "/nonexistent/bin/lib.so"
@@ -71,22 +71,22 @@ static int make_dirs(void **state)
 	return fixture_run("rm -rf a b && mkdir a b") ? 0 : -1;
 }
 
-static struct symbol_other other;
+static struct other_file other;
 
-static int search_in(const char *const *dirs, size_t count, const char *path, enum symbol_part part)
+static int search_in(const char *const *dirs, size_t count, const char *path, enum file_part part)
 {
-	const struct symbol_search search = {.dirs = dirs, .dir_count = count};
-	const struct symbol_want want = {path, lib.bytes, lib.size};
+	const struct file_search search = {.dirs = dirs, .dir_count = count};
+	const struct wanted_file want = {path, lib.bytes, lib.size};
 	struct elf_file *file = NULL;
 	int err;
 
-	other = (struct symbol_other){.is_there = false};
-	err = symbol_search_find(&search, &want, part, &file, &other);
+	other = (struct other_file){.is_there = false};
+	err = file_search_find(&search, &want, part, &file, &other);
 	elf_file_close(file);
 	return err;
 }
 
-static int search(enum symbol_part part)
+static int search(enum file_part part)
 {
 	char a[256], b[256];
 	const char *const dirs[] = {a, b};
@@ -98,7 +98,7 @@ static int search(enum symbol_part part)
 
 /* ---- where ----------------------------------------------------------------------------- */
 
-static void assert_place(enum symbol_part part, const char *file, const char *place)
+static void assert_place(enum file_part part, const char *file, const char *place)
 {
 	char copy[300];
 
@@ -112,31 +112,31 @@ static void assert_place(enum symbol_part part, const char *file, const char *pl
 
 static void test_places_of_code(void **state)
 {
-	assert_place(SYMBOL_PART_CODE, "bare.so", ".build-id/%s");
-	assert_place(SYMBOL_PART_CODE, "bare.so", "nonexistent/bin/lib.so");
-	assert_place(SYMBOL_PART_CODE, "lib.so", "lib.so");
+	assert_place(FILE_PART_CODE, "bare.so", ".build-id/%s");
+	assert_place(FILE_PART_CODE, "bare.so", "nonexistent/bin/lib.so");
+	assert_place(FILE_PART_CODE, "lib.so", "lib.so");
 }
 
 static void test_places_of_debug(void **state)
 {
-	assert_place(SYMBOL_PART_DEBUG, "full.debug", ".build-id/%s.debug");
-	assert_place(SYMBOL_PART_DEBUG, "full.debug", "usr/lib/debug/.build-id/%s.debug");
-	assert_place(SYMBOL_PART_DEBUG, "full.debug", "nonexistent/bin/lib.so.debug");
-	assert_place(SYMBOL_PART_DEBUG, "full.debug", "usr/lib/debug/nonexistent/bin/lib.so.debug");
-	assert_place(SYMBOL_PART_DEBUG, "full.debug", "lib.so.debug");
-	assert_place(SYMBOL_PART_DEBUG, "full.debug", "lib.so");
-	assert_place(SYMBOL_PART_DEBUG, "lib.so", ".build-id/%s");
-	assert_place(SYMBOL_PART_DEBUG, "lib.so", "nonexistent/bin/lib.so");
+	assert_place(FILE_PART_DEBUG, "full.debug", ".build-id/%s.debug");
+	assert_place(FILE_PART_DEBUG, "full.debug", "usr/lib/debug/.build-id/%s.debug");
+	assert_place(FILE_PART_DEBUG, "full.debug", "nonexistent/bin/lib.so.debug");
+	assert_place(FILE_PART_DEBUG, "full.debug", "usr/lib/debug/nonexistent/bin/lib.so.debug");
+	assert_place(FILE_PART_DEBUG, "full.debug", "lib.so.debug");
+	assert_place(FILE_PART_DEBUG, "full.debug", "lib.so");
+	assert_place(FILE_PART_DEBUG, "lib.so", ".build-id/%s");
+	assert_place(FILE_PART_DEBUG, "lib.so", "nonexistent/bin/lib.so");
 }
 
 /* Its own place comes first and needs no directory; then the first directory that has it. */
 static void test_own_place(void **state)
 {
-	assert_int_equal(search_in(NULL, 0, fixture_path("bare.so"), SYMBOL_PART_CODE), 0);
-	assert_int_equal(search_in(NULL, 0, fixture_path("bare.so"), SYMBOL_PART_DEBUG), -ENOENT);
+	assert_int_equal(search_in(NULL, 0, fixture_path("bare.so"), FILE_PART_CODE), 0);
+	assert_int_equal(search_in(NULL, 0, fixture_path("bare.so"), FILE_PART_DEBUG), -ENOENT);
 	assert_false(other.is_there);
-	assert_int_equal(search_in(NULL, 0, NULL, SYMBOL_PART_CODE), -ENOENT);
-	assert_int_equal(search_in(NULL, 0, "", SYMBOL_PART_CODE), -ENOENT);
+	assert_int_equal(search_in(NULL, 0, NULL, FILE_PART_CODE), -ENOENT);
+	assert_int_equal(search_in(NULL, 0, "", FILE_PART_CODE), -ENOENT);
 }
 
 /* ---- what is not it --------------------------------------------------------------------- */
@@ -156,26 +156,26 @@ static void test_only_that_build(void **state)
 			assert_true(fixture_run("mkdir -p $(dirname a/%s) && cp %s a/%s", place,
 						files[k], place));
 		}
-		assert_int_equal(search(SYMBOL_PART_CODE), -ENOENT);
+		assert_int_equal(search(FILE_PART_CODE), -ENOENT);
 		assert_true(other.is_there);
 		assert_int_equal(other.build_id_bytes, k ? 0 : 20);
-		assert_int_equal(search(SYMBOL_PART_DEBUG), -ENOENT);
+		assert_int_equal(search(FILE_PART_DEBUG), -ENOENT);
 	}
 	/* The right one, in the next directory. */
 	assert_true(fixture_run("cp lib.so b/lib.so"));
-	assert_int_equal(search(SYMBOL_PART_CODE), 0);
-	assert_int_equal(search(SYMBOL_PART_DEBUG), 0);
+	assert_int_equal(search(FILE_PART_CODE), 0);
+	assert_int_equal(search(FILE_PART_DEBUG), 0);
 }
 
 /* A file without symbols is no debug file, and one with nothing else is no code. */
 static void test_wrong_part(void **state)
 {
 	assert_true(fixture_run("cp full.debug a/lib.so"));
-	assert_int_equal(search(SYMBOL_PART_CODE), -ENOENT);
-	assert_int_equal(search(SYMBOL_PART_DEBUG), 0);
+	assert_int_equal(search(FILE_PART_CODE), -ENOENT);
+	assert_int_equal(search(FILE_PART_DEBUG), 0);
 	assert_true(fixture_run("cp bare.so a/lib.so"));
-	assert_int_equal(search(SYMBOL_PART_CODE), 0);
-	assert_int_equal(search(SYMBOL_PART_DEBUG), -ENOENT);
+	assert_int_equal(search(FILE_PART_CODE), 0);
+	assert_int_equal(search(FILE_PART_DEBUG), -ENOENT);
 }
 
 /* None of them may make us wait, follow for ever, or read more than there is. */
@@ -199,8 +199,8 @@ static void test_hostile(void **state)
 	for (i = 0; i < sizeof(makes) / sizeof(makes[0]); i++) {
 		make_dirs(NULL);
 		assert_true(fixture_run("%s", makes[i]));
-		assert_int_equal(search(SYMBOL_PART_CODE), -ENOENT);
-		assert_int_equal(search(SYMBOL_PART_DEBUG), -ENOENT);
+		assert_int_equal(search(FILE_PART_CODE), -ENOENT);
+		assert_int_equal(search(FILE_PART_DEBUG), -ENOENT);
 	}
 }
 
@@ -208,32 +208,30 @@ static void test_hostile(void **state)
 static void test_links(void **state)
 {
 	assert_true(fixture_run("mkdir a/real && cp lib.so a/real/x && ln -s /real/x a/lib.so"));
-	assert_int_equal(search(SYMBOL_PART_CODE), 0);
+	assert_int_equal(search(FILE_PART_CODE), 0);
 	assert_true(fixture_run("rm a/lib.so && ln -s \"$PWD/lib.so\" a/lib.so"));
-	assert_int_equal(search(SYMBOL_PART_CODE), 0);
+	assert_int_equal(search(FILE_PART_CODE), 0);
 }
 
 static void test_strange_wishes(void **state)
 {
-	const struct symbol_search nowhere = {.dirs = NULL};
+	const struct file_search nowhere = {.dirs = NULL};
 	uint8_t long_id[ELF_BUILD_ID_MAX_BYTES + 1] = {1};
-	struct symbol_want want = {NULL, long_id, sizeof(long_id)};
+	struct wanted_file want = {NULL, long_id, sizeof(long_id)};
 	char a[256], path[5000];
 	const char *const dirs[] = {a};
 	struct elf_file *file;
 
-	assert_int_equal(symbol_search_find(&nowhere, &want, SYMBOL_PART_CODE, &file, NULL),
-			 -ENOENT);
+	assert_int_equal(file_search_find(&nowhere, &want, FILE_PART_CODE, &file, NULL), -ENOENT);
 	want.build_id_bytes = 0;
-	assert_int_equal(symbol_search_find(&nowhere, &want, SYMBOL_PART_CODE, &file, NULL),
-			 -ENOENT);
+	assert_int_equal(file_search_find(&nowhere, &want, FILE_PART_CODE, &file, NULL), -ENOENT);
 	memset(path, 'x', sizeof(path) - 1);
 	path[0] = '/';
 	path[sizeof(path) - 1] = '\0';
 	snprintf(a, sizeof(a), "%s/a", fixture_dir);
-	assert_int_equal(search_in(dirs, 1, path, SYMBOL_PART_CODE), -ENOENT);
-	assert_int_equal(search_in(dirs, 1, path, SYMBOL_PART_DEBUG), -ENOENT);
-	assert_int_equal(search_in(dirs, 1, "/../../../../etc/passwd", SYMBOL_PART_CODE), -ENOENT);
+	assert_int_equal(search_in(dirs, 1, path, FILE_PART_CODE), -ENOENT);
+	assert_int_equal(search_in(dirs, 1, path, FILE_PART_DEBUG), -ENOENT);
+	assert_int_equal(search_in(dirs, 1, "/../../../../etc/passwd", FILE_PART_CODE), -ENOENT);
 }
 
 /* ---- names by way of the search ---------------------------------------------------------- */
@@ -243,7 +241,7 @@ static int look(const struct symbol_source *source, enum symbol_trouble *trouble
 {
 	char a[256];
 	const char *const dirs[] = {a};
-	const struct symbol_search where = {.dirs = dirs, .dir_count = 1};
+	const struct file_search where = {.dirs = dirs, .dir_count = 1};
 	const struct symbol_options options = {.debug_dir = "/nonexistent", .search = &where};
 	struct symbol_files *symbol_files;
 	struct symbol_file *file;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * symbol_search.h - finds the file with a build id, or the debug file of it, wherever it may lie now.
+ * file_search.h - finds the file with a build id, or the debug file of it, wherever it may lie now.
  *
  *   the file       PATH, then for each DIR   DIR/.build-id/ab/cdef...   DIR/PATH   DIR/NAME   then debuginfod
  *   debug file     for each DIR   DIR/.build-id/ab/cdef....debug   DIR/usr/lib/debug/.build-id/ab/cdef....debug
@@ -10,8 +10,8 @@
  * if that fails, as they are. Only a file with the build id that is wanted is found; others in
  * these places are passed over.
  */
-#ifndef GECKOBPF_ELF_SYMBOL_SEARCH_H
-#define GECKOBPF_ELF_SYMBOL_SEARCH_H
+#ifndef GECKOBPF_ELF_FILE_SEARCH_H
+#define GECKOBPF_ELF_FILE_SEARCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,25 +23,25 @@ struct debuginfod;
 struct elf_file;
 
 /* Zeroed: only PATH is looked at. All is borrowed. */
-struct symbol_search {
+struct file_search {
 	const char *const *dirs;
 	size_t dir_count;
 	struct debuginfod *debuginfod; /* NULL: not asked */
 };
 
-enum symbol_part {
-	SYMBOL_PART_CODE, /* as it was mapped: it has its code in it, symbols perhaps */
-	SYMBOL_PART_DEBUG, /* it has a .symtab, code perhaps */
+enum file_part {
+	FILE_PART_CODE, /* as it was mapped: it has its code in it, symbols perhaps */
+	FILE_PART_DEBUG, /* it has a .symtab, code perhaps */
 };
 
-struct symbol_want {
+struct wanted_file {
 	const char *path; /* where it was; NULL: not known */
 	const uint8_t *build_id; /* not empty */
 	size_t build_id_bytes;
 };
 
 /* What else was met under the file's name. */
-struct symbol_other {
+struct other_file {
 	uint8_t build_id[ELF_BUILD_ID_MAX_BYTES];
 	size_t build_id_bytes; /* 0: it has none */
 	bool is_there;
@@ -51,7 +51,7 @@ struct symbol_other {
  * Opens the wanted part of a file; *out is the caller's to close. `other`, which may be NULL, is
  * set when a file with another build id was met. 0; -ENOENT: not found; -ENOMEM.
  */
-int symbol_search_find(const struct symbol_search *search, const struct symbol_want *want,
-		       enum symbol_part part, struct elf_file **out, struct symbol_other *other);
+int file_search_find(const struct file_search *search, const struct wanted_file *want,
+		     enum file_part part, struct elf_file **out, struct other_file *other);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * symbol_search.c - see symbol_search.h. What is found may be anything: it is opened as a regular
+ * file_search.c - see file_search.h. What is found may be anything: it is opened as a regular
  * file or not at all.
  */
-#include "elf/symbol_search.h"
+#include "elf/file_search.h"
 
 #include "elf/debuginfod.h"
 #include "elf/elf_file.h"
@@ -16,10 +16,10 @@
 #include <string.h>
 
 struct finding {
-	const struct symbol_search *search;
-	const struct symbol_want *want;
-	enum symbol_part part;
-	struct symbol_other *other;
+	const struct file_search *search;
+	const struct wanted_file *want;
+	enum file_part part;
+	struct other_file *other;
 	struct elf_file *found;
 	char build_path[2 * ELF_BUILD_ID_MAX_BYTES + 16]; /* ".build-id/ab/cdef..." */
 };
@@ -40,8 +40,8 @@ static int check_code(const struct elf_file *file)
 
 static bool is_build(const struct finding *finding, const struct elf_file *file)
 {
-	const struct symbol_want *want = finding->want;
-	struct symbol_other other = {.is_there = true};
+	const struct wanted_file *want = finding->want;
+	struct other_file other = {.is_there = true};
 
 	other.build_id_bytes = build_id_of_file(file, other.build_id);
 	if (other.build_id_bytes == want->build_id_bytes &&
@@ -57,7 +57,7 @@ static int check(const struct finding *finding, const struct elf_file *file)
 {
 	if (!is_build(finding, file))
 		return -ENOENT;
-	if (finding->part == SYMBOL_PART_CODE)
+	if (finding->part == FILE_PART_CODE)
 		return check_code(file);
 	return elf_file_typed(file, SHT_SYMTAB) ? 0 : -ENOENT;
 }
@@ -142,19 +142,19 @@ static int try_dir_for_debug(struct finding *finding, const char *dir)
 
 static int ask_servers(struct finding *finding)
 {
-	const struct symbol_want *want = finding->want;
+	const struct wanted_file *want = finding->want;
 	struct debuginfod *client = finding->search->debuginfod;
 	int fd = -1;
 
 	if (!client || debuginfod_find(client, want->build_id, want->build_id_bytes,
-				       finding->part == SYMBOL_PART_DEBUG, &fd))
+				       finding->part == FILE_PART_DEBUG, &fd))
 		return -ENOENT;
 	return try_fd(finding, fd);
 }
 
 static void set_build_path(struct finding *finding)
 {
-	const struct symbol_want *want = finding->want;
+	const struct wanted_file *want = finding->want;
 	int used = sprintf(finding->build_path, ".build-id/%02x/", want->build_id[0]);
 	size_t i;
 
@@ -162,8 +162,8 @@ static void set_build_path(struct finding *finding)
 		used += sprintf(finding->build_path + used, "%02x", want->build_id[i]);
 }
 
-int symbol_search_find(const struct symbol_search *search, const struct symbol_want *want,
-		       enum symbol_part part, struct elf_file **out, struct symbol_other *other)
+int file_search_find(const struct file_search *search, const struct wanted_file *want,
+		     enum file_part part, struct elf_file **out, struct other_file *other)
 {
 	struct finding finding = {.search = search, .want = want, .part = part, .other = other};
 	size_t i;
@@ -175,8 +175,8 @@ int symbol_search_find(const struct symbol_search *search, const struct symbol_w
 	if (want->path)
 		err = try_fd(&finding, elf_open(NULL, want->path));
 	for (i = 0; i < search->dir_count && err == -ENOENT; i++)
-		err = part == SYMBOL_PART_DEBUG ? try_dir_for_debug(&finding, search->dirs[i])
-						: try_dir_for_code(&finding, search->dirs[i]);
+		err = part == FILE_PART_DEBUG ? try_dir_for_debug(&finding, search->dirs[i])
+					      : try_dir_for_code(&finding, search->dirs[i]);
 	if (err == -ENOENT)
 		err = ask_servers(&finding);
 	if (!err)
