@@ -148,7 +148,7 @@ static inline int write_news(void)
 		made.next_serial = object->serial + 1;
 	}
 	for (i = 0; i < processes_count(made.processes) && !err; i++)
-		if (processes_at(made.processes, i)->is_news)
+		if (processes_at(made.processes, i)->is_changed)
 			err = archive_write_process(&made.writer, processes_at(made.processes, i),
 						    false);
 	return err;
@@ -163,7 +163,7 @@ static inline int write_on(bool is_last)
 	for (i = 0; i < processes_count(made.processes) && !err; i++) {
 		struct process *process = processes_at(made.processes, i);
 
-		err = archive_write_blocks(&made.writer, process, &process->told);
+		err = archive_write_blocks(&made.writer, process, &process->archived);
 	}
 	made.facts.end_ns = made.now_ns;
 	return err ? err : archive_write_end(&made.writer, &made.facts, is_last);

@@ -207,7 +207,7 @@ static void test_unknown_image(void **state)
 	archive_close(&archive);
 }
 
-/* News of an image whose first section is missing are left out, mappings and all; the next image is there. */
+/* Changes of an image whose first section is missing are left out, mappings and all; the next image is there. */
 static void test_image_without_threads(void **state)
 {
 	struct archive archive;

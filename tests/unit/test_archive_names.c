@@ -123,11 +123,11 @@ static void test_many_threads(void **state)
 	for (i = 0; i < 5000; i++)
 		assert_int_equal(get_thread(TGID + i, &thread), 0);
 	assert_int_equal(write_on(false), 0);
-	assert_false(made.process->is_news);
-	assert_false(thread->is_news);
+	assert_false(made.process->is_changed);
+	assert_false(thread->is_changed);
 	thread = made.process->threads.items[4321];
 	strcpy(thread->name, "late");
-	thread_note_news(thread);
+	thread_note_changed(thread);
 	assert_int_equal(write_on(true), 0);
 	process = read_back(&archive, &seen);
 	assert_whole(&archive);
@@ -150,7 +150,7 @@ static void map(const char *path, uint64_t start)
 
 	assert_int_equal(objects_get(made.objects, &sighting, &mapping.object), 0);
 	assert_int_equal(address_space_add(&made.process->space, &mapping), 0);
-	made.process->is_news = true;
+	made.process->is_changed = true;
 }
 
 static bool any_object(void *context, const struct object *object)
@@ -194,7 +194,7 @@ static void test_mappings_forgotten(void **state)
 	map("/libb.so", 0x1000);
 	second_ns = made.now_ns;
 	forget_mappings(1);
-	assert_int_equal(made.process->space.told, 2);
+	assert_int_equal(made.process->space.archived, 2);
 	/* Has the number of the file that was forgotten. */
 	map("/libc.so", 0x1000);
 	assert_int_equal(objects_at(made.objects, 2)->number, 0);

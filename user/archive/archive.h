@@ -38,7 +38,7 @@
 
 struct object;
 struct process;
-struct process_told;
+struct process_archived;
 struct progress;
 
 enum archive_kind {
@@ -76,11 +76,11 @@ int archive_write_head(struct archive_writer *writer, const struct recording_fac
  */
 int archive_write_kernel(struct archive_writer *writer, const char *path);
 int archive_write_file(struct archive_writer *writer, const struct object *object);
-/* The image, its threads and its mappings: all, or what is news since it was told, which it is no more. */
+/* The image, its threads and its mappings: all; or what changed since it was last archived, which is noted as archived. */
 int archive_write_process(struct archive_writer *writer, struct process *process, bool all);
-/* The entries behind those that `told` says, which then says where they end. Compression is paused meanwhile. */
+/* The entries behind those that are archived: `archived` says where they end, and is moved on. Compression is paused meanwhile. */
 int archive_write_blocks(struct archive_writer *writer, const struct process *process,
-			 struct process_told *told);
+			 struct process_archived *archived);
 /* `is_last`: nothing follows. */
 int archive_write_end(struct archive_writer *writer, const struct recording_facts *facts,
 		      bool is_last);

@@ -168,21 +168,21 @@ static void pack_image(struct packer *packer, const struct process *process, boo
 	pack_string(packer, with_cmdline ? process->cmdline : NULL);
 }
 
-/* The next threads from *at on, all or those that are news, as many as a record may have. */
+/* The next threads from *at on, all or those that changed, as many as a record may have. */
 static void pack_threads(struct packer *packer, const struct threads *threads, bool all, size_t *at)
 {
 	size_t end = *at, count = 0;
 
 	for (; end < threads->count && count < MAX_THREADS; end++)
-		count += all || threads->items[end]->is_news;
+		count += all || threads->items[end]->is_changed;
 	pack_number(packer, count);
 	for (; *at < end; ++*at) {
 		struct thread *thread = threads->items[*at];
 
-		if (!all && !thread->is_news)
+		if (!all && !thread->is_changed)
 			continue;
 		pack_thread(packer, thread);
-		thread->is_news = thread->is_news && all;
+		thread->is_changed = thread->is_changed && all;
 	}
 }
 
@@ -197,8 +197,8 @@ static void pack_mappings(struct packer *packer, const struct address_space *spa
 
 int archive_write_process(struct archive_writer *writer, struct process *process, bool all)
 {
-	size_t thread = 0, mapping = all ? 0 : process->space.told;
-	bool with_cmdline = all || !process->told.has_cmdline;
+	size_t thread = 0, mapping = all ? 0 : process->space.archived;
+	bool with_cmdline = all || !process->archived.has_cmdline;
 	int err;
 
 	do {
@@ -211,9 +211,9 @@ int archive_write_process(struct archive_writer *writer, struct process *process
 		with_cmdline = false;
 	} while (thread < process->threads.count || mapping < process->space.count);
 	if (!all) {
-		process->told.has_cmdline = process->cmdline != NULL;
-		process->space.told = mapping;
-		process->is_news = false;
+		process->archived.has_cmdline = process->cmdline != NULL;
+		process->space.archived = mapping;
+		process->is_changed = false;
 	}
 	return writer->records.error;
 }
@@ -223,7 +223,7 @@ int archive_write_process(struct archive_writer *writer, struct process *process
 struct block_writer {
 	struct archive_writer *writer;
 	const struct process *process;
-	struct process_told *told;
+	struct process_archived *archived;
 	uint64_t first; /* number of the first of `entries` */
 };
 
@@ -243,7 +243,7 @@ static int end_run(struct block_writer *blocks)
 		err = records->error;
 	}
 	entries->count = 0;
-	blocks->first = blocks->told->entry;
+	blocks->first = blocks->archived->entry;
 	return err;
 }
 
@@ -254,42 +254,42 @@ static int on_block(void *context, uint64_t next, const uint8_t *bytes, size_t s
 
 	pack_number(entries, size);
 	pack_bytes(entries, bytes, size);
-	blocks->told->at = next;
-	blocks->told->entry++;
+	blocks->archived->at = next;
+	blocks->archived->entry++;
 	blocks->writer->written++;
 	return entries->count < RECORDS_BYTES ? entries->error : end_run(blocks);
 }
 
 /* Goes on at the oldest entry that is there, if those before it were overwritten. */
 static void skip_overwritten(struct archive_writer *writer, const struct process *process,
-			     struct process_told *told)
+			     struct process_archived *archived)
 {
 	const struct profile_buffer_state state = profile_buffer_get_state(process->buffer);
 
-	if (told->entry >= state.cleared)
+	if (archived->entry >= state.cleared)
 		return;
-	writer->missed += state.cleared - told->entry;
-	told->entry = state.cleared;
+	writer->missed += state.cleared - archived->entry;
+	archived->entry = state.cleared;
 }
 
 int archive_write_blocks(struct archive_writer *writer, const struct process *process,
-			 struct process_told *told)
+			 struct process_archived *archived)
 {
-	struct block_writer blocks = {.writer = writer, .process = process, .told = told};
+	struct block_writer blocks = {.writer = writer, .process = process, .archived = archived};
 	uint64_t damaged;
 	int err;
 
 	if (!process->buffer)
 		return 0;
-	skip_overwritten(writer, process, told);
-	if (told->entry == profile_buffer_get_state(process->buffer).pushed)
+	skip_overwritten(writer, process, archived);
+	if (archived->entry == profile_buffer_get_state(process->buffer).pushed)
 		return 0;
-	blocks.first = told->entry;
-	err = profile_buffer_each(process->buffer, told->at, on_block, &blocks);
+	blocks.first = archived->entry;
+	err = profile_buffer_each(process->buffer, archived->at, on_block, &blocks);
 	if (!err)
 		err = end_run(&blocks);
 	damaged = profile_buffer_get_state(process->buffer).damaged;
-	told->entry += damaged;
+	archived->entry += damaged;
 	writer->damaged += damaged;
 	return err;
 }
@@ -303,9 +303,10 @@ static int write_all_blocks(struct archive_writer *writer, const struct recordin
 	int err = 0;
 
 	for (i = 0; i < count && !err; i++) {
-		struct process_told told = {0};
+		struct process_archived archived = {0};
 
-		err = archive_write_blocks(writer, processes_at(recording->processes, i), &told);
+		err = archive_write_blocks(writer, processes_at(recording->processes, i),
+					   &archived);
 		progress_add(progress, 1);
 	}
 	return err;

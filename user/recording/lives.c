@@ -14,7 +14,7 @@ void records_mark_alive(struct records *records, struct process *process)
 		return;
 	process->is_counted = true;
 	process->is_root = records_is_expected(records, process->tgid);
-	process->is_news = true;
+	process->is_changed = true;
 	records->counts.live_processes++;
 }
 
@@ -64,7 +64,7 @@ static void end_roll_of(struct records *records, struct process *process, uint64
 	for (i = 0; i < process->threads.count; i++) {
 		struct thread *thread = process->threads.items[i];
 
-		thread_note_news(thread);
+		thread_note_changed(thread);
 		if (thread->roll_call == records->roll_call)
 			is_there = true;
 		else if (!thread->died_ns)

@@ -54,7 +54,7 @@ void records_listen(struct records *records, const struct records_listener *list
 
 void records_tell_changed(struct records *records, struct process *process)
 {
-	process->is_news = true;
+	process->is_changed = true;
 	if (records->listener.changed)
 		records->listener.changed(records->listener.context, process);
 }

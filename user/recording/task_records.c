@@ -85,7 +85,7 @@ static void end_image(struct records *records, struct process *process,
 	for (i = 0; i < process->threads.count; i++) {
 		struct thread *thread = process->threads.items[i];
 
-		thread_note_news(thread);
+		thread_note_changed(thread);
 		if (!thread->died_ns)
 			thread->died_ns = event->hdr.time_ns;
 		if (thread->tid != event->task.tid)
@@ -151,7 +151,7 @@ static void apply(struct records *records, const void *record, size_t size)
 		return;
 	}
 	records_mark_alive(records, thread->process);
-	thread_note_news(thread);
+	thread_note_changed(thread);
 	thread->process->is_kernel = event->is_kernel;
 	if (event->what == GB_TASK_RENAME)
 		memcpy(thread->name_before, thread->name, sizeof(thread->name_before));

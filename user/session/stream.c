@@ -217,13 +217,13 @@ static int write_processes(struct stream *stream)
 	int err = 0;
 
 	for (i = 0; i < count && !err; i++)
-		if (processes_at(processes, i)->is_news)
+		if (processes_at(processes, i)->is_changed)
 			err = archive_write_process(&stream->writer, processes_at(processes, i),
 						    false);
 	for (i = 0; i < count && !err; i++) {
 		struct process *process = processes_at(processes, i);
 
-		err = archive_write_blocks(&stream->writer, process, &process->told);
+		err = archive_write_blocks(&stream->writer, process, &process->archived);
 	}
 	return err;
 }

@@ -199,7 +199,7 @@ size_t address_space_expire(struct address_space *space, uint64_t horizon_ns,
 			space->items[--kept] = *mapping;
 			continue;
 		}
-		space->told -= i < space->told;
+		space->archived -= i < space->archived;
 		if (dropped)
 			dropped(context, i);
 	}

@@ -27,7 +27,7 @@ struct mapping {
 struct address_space {
 	struct mapping *items;
 	size_t count, capacity;
-	size_t told; /* so many of the first were written into a stream; kept by its writer */
+	size_t archived; /* so many of the first are in the stream already; kept by its writer */
 	uint64_t *eras; /* times at which an era began, ascending */
 	size_t era_count, era_capacity;
 };

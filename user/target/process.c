@@ -167,7 +167,7 @@ static int add_image(struct processes *processes, const struct life_key *key, st
 	node->process.tgid = key->id;
 	node->process.exec_id = key->exec_id;
 	node->process.key_ns = key->start_ns;
-	node->process.is_news = true;
+	node->process.is_changed = true;
 	HASH_ADD(hh, processes->images, key, sizeof(node->key), node);
 	if (node->out_of_memory) {
 		free(node);
@@ -220,7 +220,7 @@ static int add_thread(struct processes *processes, const struct life_key *key,
 	}
 	node->thread.number = number_pool_take(&threads->numbers);
 	threads->items[threads->count++] = &node->thread;
-	thread_note_news(&node->thread);
+	thread_note_changed(&node->thread);
 	processes->thread_count++;
 	*out = node;
 	return 0;

@@ -35,7 +35,7 @@ struct thread {
 	char name[THREAD_NAME_BYTES];
 	char name_before[THREAD_NAME_BYTES]; /* before its last rename; "": it had none */
 	uint32_t roll_call; /* the last one that it answered; see recording/records.h */
-	bool is_news; /* as that of its process */
+	bool is_changed; /* as that of its process */
 	uint64_t sampled_ns; /* time of the latest sample put into the buffer; 0: there was none */
 	struct process *process;
 };
@@ -66,10 +66,10 @@ struct threads {
 };
 
 /*
- * How much of an image was written into a stream, kept by its writer; zeroes: nothing. For its
- * mappings address_space.told says it.
+ * How much of an image is in the stream (the .gbpf written while recording) already, kept by its
+ * writer; zeroes: nothing. For its mappings address_space.archived says it.
  */
-struct process_told {
+struct process_archived {
 	uint64_t at; /* position in its buffer */
 	uint64_t entry; /* number of the entry there */
 	bool has_cmdline;
@@ -88,8 +88,8 @@ struct process {
 	bool is_kernel; /* a kernel thread: no address space */
 	bool is_root; /* the user asked for it: not a child, not "everything" */
 	bool is_counted; /* among those whose exit ends the recording; see recording/records.h */
-	bool is_news; /* changed since it was written into a stream; set where it is changed */
-	struct process_told told;
+	bool is_changed; /* since it was last archived; set where it is changed */
+	struct process_archived archived;
 	struct process *previous; /* the image before it under this tgid; NULL: none known */
 	char name[THREAD_NAME_BYTES]; /* the main thread's, which ps(1) shows */
 	char *cmdline; /* arguments joined by blanks; NULL: not known */
@@ -153,9 +153,9 @@ uint32_t threads_resolve(const struct threads *threads, uint32_t said, uint64_t 
 int threads_number_for(struct threads *threads, const struct thread *thread, uint32_t *said);
 
 /* Something of the thread changed, and so of its process. */
-static inline void thread_note_news(struct thread *thread)
+static inline void thread_note_changed(struct thread *thread)
 {
-	thread->is_news = thread->process->is_news = true;
+	thread->is_changed = thread->process->is_changed = true;
 }
 
 /* Memory of all that is here, about; buffers not included. Looks at every process. */
