@@ -39,7 +39,7 @@ bool records_is_expected(const struct records *records, uint32_t tgid);
 /* The listener is told that the process's mappings changed, or that it ended. */
 void records_tell_changed(struct records *records, struct process *process);
 
-/* ---- lives.c -------------------------------------------------------------------------------- */
+/* ---- live_processes.c ----------------------------------------------------------------------- */
 
 /* A record names the process: it is there, unless it has ended. */
 void records_mark_alive(struct records *records, struct process *process);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lives.c - which processes are there: those that records name, until one says that they ended, or a roll call finds
- * them gone.
+ * live_processes.c - which processes are there: those that records name, until one says that they ended, or a roll
+ * call finds them gone.
  */
 #include "buffer/profile_buffer.h"
 #include "recording/records.h"
