@@ -359,7 +359,7 @@ static void test_files_of_others_stay(void **state)
 }
 
 /* An image whose exec event never came. */
-static void test_incoming(void **state)
+static void test_early_mappings(void **state)
 {
 	begin();
 	tell_map(RECORD_IMAGE, 10, 20, 0, "");
@@ -462,7 +462,7 @@ int main(void)
 		FRESH(test_first_thread_stays),
 		FRESH(test_mappings),
 		FRESH(test_files_of_others_stay),
-		FRESH(test_incoming),
+		FRESH(test_early_mappings),
 		FRESH(test_keeper),
 	};
 

@@ -2,7 +2,7 @@
 /* map_records.c - see map_records.h. */
 #include "recording/map_records.h"
 
-#include "recording/incoming.h"
+#include "recording/early_mappings.h"
 #include "recording/records_state.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -17,9 +17,10 @@ static void apply_image(struct records *records, const void *record, size_t size
 {
 	const struct map_record *map = record;
 
-	if (incoming_space(records->incoming, map->tgid) || is_wanted(records, map->tgid))
-		records_check(records,
-			      incoming_begin(&records->incoming, map->tgid, map->hdr.time_ns));
+	if (early_mappings_space(records->early_mappings, map->tgid) ||
+	    is_wanted(records, map->tgid))
+		records_check(records, early_mappings_begin(&records->early_mappings, map->tgid,
+							    map->hdr.time_ns));
 }
 
 static int add_mapping(struct records *records, const struct map_record *map,
@@ -47,7 +48,7 @@ static int add_mapping(struct records *records, const struct map_record *map,
 static void apply_map(struct records *records, const void *record, size_t size)
 {
 	const struct map_record *map = record;
-	struct address_space *incoming = incoming_space(records->incoming, map->tgid);
+	struct address_space *early = early_mappings_space(records->early_mappings, map->tgid);
 	struct process *process = processes_latest(records->config.processes, map->tgid);
 
 	if (map->path[size - sizeof(*map) - 1] || map->start >= map->end ||
@@ -55,8 +56,8 @@ static void apply_map(struct records *records, const void *record, size_t size)
 		records->counts.bad_records++;
 		return;
 	}
-	if (incoming) {
-		records_check(records, add_mapping(records, map, incoming));
+	if (early) {
+		records_check(records, add_mapping(records, map, early));
 	} else if (process) {
 		records_check(records, add_mapping(records, map, &process->space));
 		records_tell_changed(records, process);

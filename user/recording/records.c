@@ -3,7 +3,7 @@
 #include "recording/records.h"
 
 #include "base/array.h"
-#include "recording/incoming.h"
+#include "recording/early_mappings.h"
 #include "recording/records_state.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -29,7 +29,7 @@ void records_close(struct records *records)
 {
 	if (!records)
 		return;
-	incoming_clear(&records->incoming);
+	early_mappings_clear(&records->early_mappings);
 	free(records->expected.items);
 	free(records);
 }
@@ -110,12 +110,12 @@ void records_expire(struct records *records, const struct expire_horizon *horizo
 	};
 
 	records_finish_ended(records); /* a process that goes is in no list */
-	incoming_expire(&records->incoming, horizon->settled_ns);
+	early_mappings_expire(&records->early_mappings, horizon->settled_ns);
 	expire_run(&tables, horizon, &records->counts.expired);
 }
 
 size_t records_side_bytes(const struct records *records)
 {
 	return processes_bytes(records->config.processes) + objects_bytes(records->config.objects) +
-	       incoming_bytes(records->incoming);
+	       early_mappings_bytes(records->early_mappings);
 }

@@ -9,7 +9,7 @@
 #include "recording/records.h"
 #include "recording/sample_frames.h"
 
-struct incoming;
+struct early_mappings;
 
 struct records {
 	struct records_config config;
@@ -17,7 +17,7 @@ struct records {
 	struct records_counts counts;
 	const struct record_kind
 		*kinds[RECORD_KINDS_MAX]; /* by their number; NULL: there is none */
-	struct incoming *incoming;
+	struct early_mappings *early_mappings;
 	struct {
 		uint32_t *items; /* process ids */
 		size_t count, capacity;

@@ -2,7 +2,7 @@
 /* task_records.c - see task_records.h. A new kind of task event is a row in `task_handlers`. */
 #include "recording/task_records.h"
 
-#include "recording/incoming.h"
+#include "recording/early_mappings.h"
 #include "recording/records_state.h"
 #include "target/process.h"
 #include "target/procfs.h"
@@ -110,7 +110,7 @@ static void on_exec(struct records *records, struct thread *thread,
 		end_image(records, process->previous, event);
 	if (records->config.use_proc && !process->cmdline)
 		process->cmdline = procfs_cmdline((pid_t)process->tgid);
-	if (!incoming_take(&records->incoming, process->tgid, &process->space) &&
+	if (!early_mappings_take(&records->early_mappings, process->tgid, &process->space) &&
 	    records->config.use_proc)
 		(void)procfs_mappings((pid_t)process->tgid, records->config.objects,
 				      &process->space);
@@ -125,7 +125,7 @@ static void on_exit_event(struct records *records, struct thread *thread,
 	if (event->live_threads)
 		return;
 	records_mark_dead(records, thread->process, event->hdr.time_ns);
-	incoming_drop(&records->incoming, thread->process->tgid);
+	early_mappings_drop(&records->early_mappings, thread->process->tgid);
 }
 
 typedef void (*task_handler)(struct records *records, struct thread *thread,

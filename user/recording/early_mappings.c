@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* incoming.c - see incoming.h. */
-#include "recording/incoming.h"
+/* early_mappings.c - see early_mappings.h. */
+#include "recording/early_mappings.h"
 
 #include "recording/expire.h"
 #include "target/address_space.h"
@@ -12,7 +12,7 @@
 #define uthash_nonfatal_oom(entry) ((entry)->out_of_memory = true)
 #include <uthash.h>
 
-struct incoming {
+struct early_mappings {
 	uint32_t tgid;
 	bool out_of_memory;
 	uint64_t since_ns;
@@ -20,24 +20,24 @@ struct incoming {
 	UT_hash_handle hh;
 };
 
-static struct incoming *find(struct incoming *table, uint32_t tgid)
+static struct early_mappings *find(struct early_mappings *table, uint32_t tgid)
 {
-	struct incoming *image;
+	struct early_mappings *image;
 
 	HASH_FIND(hh, table, &tgid, sizeof(tgid), image);
 	return image;
 }
 
-static void drop(struct incoming **table, struct incoming *image)
+static void drop(struct early_mappings **table, struct early_mappings *image)
 {
 	HASH_DEL(*table, image);
 	address_space_clear(&image->space);
 	free(image);
 }
 
-int incoming_begin(struct incoming **table, uint32_t tgid, uint64_t time_ns)
+int early_mappings_begin(struct early_mappings **table, uint32_t tgid, uint64_t time_ns)
 {
-	struct incoming *image = find(*table, tgid);
+	struct early_mappings *image = find(*table, tgid);
 
 	if (image) {
 		address_space_clear(&image->space);
@@ -56,16 +56,16 @@ int incoming_begin(struct incoming **table, uint32_t tgid, uint64_t time_ns)
 	return -ENOMEM;
 }
 
-struct address_space *incoming_space(struct incoming *table, uint32_t tgid)
+struct address_space *early_mappings_space(struct early_mappings *table, uint32_t tgid)
 {
-	struct incoming *image = find(table, tgid);
+	struct early_mappings *image = find(table, tgid);
 
 	return image ? &image->space : NULL;
 }
 
-bool incoming_take(struct incoming **table, uint32_t tgid, struct address_space *space)
+bool early_mappings_take(struct early_mappings **table, uint32_t tgid, struct address_space *space)
 {
-	struct incoming *image = find(*table, tgid);
+	struct early_mappings *image = find(*table, tgid);
 
 	if (!image)
 		return false;
@@ -76,17 +76,17 @@ bool incoming_take(struct incoming **table, uint32_t tgid, struct address_space 
 	return true;
 }
 
-void incoming_drop(struct incoming **table, uint32_t tgid)
+void early_mappings_drop(struct early_mappings **table, uint32_t tgid)
 {
-	struct incoming *image = find(*table, tgid);
+	struct early_mappings *image = find(*table, tgid);
 
 	if (image)
 		drop(table, image);
 }
 
-void incoming_expire(struct incoming **table, uint64_t settled_ns)
+void early_mappings_expire(struct early_mappings **table, uint64_t settled_ns)
 {
-	struct incoming *image, *next;
+	struct early_mappings *image, *next;
 
 	HASH_ITER (hh, *table, image, next) {
 		/* Its exec event was lost, or it was a stranger with a pid that had been a target's. */
@@ -97,7 +97,7 @@ void incoming_expire(struct incoming **table, uint64_t settled_ns)
 	}
 }
 
-size_t incoming_bytes(const struct incoming *table)
+size_t early_mappings_bytes(const struct early_mappings *table)
 {
 	size_t bytes = 0;
 
@@ -106,9 +106,9 @@ size_t incoming_bytes(const struct incoming *table)
 	return bytes;
 }
 
-void incoming_clear(struct incoming **table)
+void early_mappings_clear(struct early_mappings **table)
 {
-	struct incoming *image, *next;
+	struct early_mappings *image, *next;
 
 	HASH_ITER (hh, *table, image, next)
 		drop(table, image);
