@@ -13,7 +13,7 @@
 #include "format/stack_profile.h"
 #include "format/stack_sink.h"
 #include "profile/sink.h"
-#include "session/names.h"
+#include "session/name_sources.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ void conversion_clear(struct conversion *conversion)
 
 /* As a list, the first at `inputs`. */
 static void make_inputs(struct profile_input *inputs, const struct captures *captures,
-			const struct names *names)
+			const struct name_sources *sources)
 {
 	size_t i;
 
@@ -62,8 +62,8 @@ static void make_inputs(struct profile_input *inputs, const struct captures *cap
 			.recording.facts = &boot->facts,
 			.recording.processes = boot->archive.processes,
 			.recording.objects = boot->archive.objects,
-			.symbol_files = names->symbol_files,
-			.kernel = names->kernels[i],
+			.symbol_files = sources->symbol_files,
+			.kernel = sources->kernels[i],
 			.next = i + 1 < captures->count ? &inputs[i + 1] : NULL,
 		};
 	}
@@ -127,14 +127,14 @@ static int run_job(struct job *job, const struct profile_input *input)
 }
 
 static int walk_captures(struct job *job, const struct captures *captures,
-			 const struct names *names, struct progress *progress)
+			 const struct name_sources *sources, struct progress *progress)
 {
 	struct profile_input *inputs = calloc(captures->count, sizeof(*inputs));
 	int err;
 
 	if (!inputs)
 		return -ENOMEM;
-	make_inputs(inputs, captures, names);
+	make_inputs(inputs, captures, sources);
 	inputs[0].progress = progress;
 	inputs[0].filter = job->options->filter;
 	err = run_job(job, inputs);
@@ -144,19 +144,19 @@ static int walk_captures(struct job *job, const struct captures *captures,
 
 static int read_names(struct job *job, const struct captures *captures, struct progress *whole)
 {
-	struct names names = {0};
+	struct name_sources sources = {0};
 	struct progress part;
 	size_t i;
-	int err = names_open(&names, captures, job->options);
+	int err = name_sources_open(&sources, captures, job->options);
 
 	for (i = 0; i < captures->count; i++)
 		profile_memory_pause(captures->items[i].archive.memory);
 	progress_split(&part, whole, whole->total, NULL, 1);
 	if (!err)
-		err = walk_captures(job, captures, &names, &part);
+		err = walk_captures(job, captures, &sources, &part);
 	for (i = 0; i < captures->count; i++)
 		profile_memory_resume(captures->items[i].archive.memory);
-	names_close(&names);
+	name_sources_close(&sources);
 	return err;
 }
 

@@ -2,9 +2,9 @@
 /*
  * conversion.h - raw captures (archive/archive.h) become a profile in a file, or part of a profile of stacks.
  *
- *   files ──> captures, one recording a clock ──┐
- *   names.h: what the code in them is called ───┴──> profile/profile.h ──> format/format.h: a file
- *                                                                    └──> format/stack_sink.h: counts of stacks
+ *   files ──> captures, one recording a clock ─────────┐
+ *   name_sources.h: what the code in them is called ───┴──> profile/profile.h ──> format/format.h: a file
+ *                                                                           └──> format/stack_sink.h: counts of stacks
  */
 #ifndef GECKOBPF_SESSION_CONVERSION_H
 #define GECKOBPF_SESSION_CONVERSION_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * names.h - where the names of code in raw captures come from: files here or elsewhere, servers, and what the captures
- * have of kernels.
+ * name_sources.h - where the names of code in raw captures come from: files here or elsewhere, servers, and what the
+ * captures have of kernels.
  */
-#ifndef GECKOBPF_SESSION_NAMES_H
-#define GECKOBPF_SESSION_NAMES_H
+#ifndef GECKOBPF_SESSION_NAME_SOURCES_H
+#define GECKOBPF_SESSION_NAME_SOURCES_H
 
 #include <stddef.h>
 
@@ -15,7 +15,7 @@ struct conversion_options;
 struct kernel_symbols;
 struct symbol_files;
 
-struct names {
+struct name_sources {
 	struct file_search search;
 	struct symbol_files *symbol_files; /* NULL: addresses are wanted */
 	struct kernel_symbols **kernels; /* of each boot; NULL: not known */
@@ -26,9 +26,9 @@ struct names {
  * Also decides which files that were recorded without a build id are the ones that are here: of this boot, and
  * untouched since. 0 or -errno.
  */
-int names_open(struct names *names, const struct captures *captures,
-	       const struct conversion_options *options);
+int name_sources_open(struct name_sources *sources, const struct captures *captures,
+		      const struct conversion_options *options);
 /* Fine for a zeroed one, and a half-built one. */
-void names_close(struct names *names);
+void name_sources_close(struct name_sources *sources);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* names.c - see names.h. */
-#include "session/names.h"
+/* name_sources.c - see name_sources.h. */
+#include "session/name_sources.h"
 
 #include "archive/captures.h"
 #include "base/fd.h"
@@ -54,10 +54,10 @@ static void recognise_files(const struct captured_boot *boot, const char *boot_i
 
 /* ---- opening ------------------------------------------------------------------------ */
 
-static int open_debuginfod(struct names *names, const struct conversion_options *options)
+static int open_debuginfod(struct name_sources *sources, const struct conversion_options *options)
 {
 	const struct debuginfod_options client = {.progress = options->on_download};
-	int err = debuginfod_open(&names->search.debuginfod, &client);
+	int err = debuginfod_open(&sources->search.debuginfod, &client);
 
 	if (err == -ENOSYS)
 		warning_say(options->warnings, "debuginfod",
@@ -66,16 +66,16 @@ static int open_debuginfod(struct names *names, const struct conversion_options 
 	return err == -ENOSYS ? 0 : err;
 }
 
-static int open_symbol_files(struct names *names, const struct conversion_options *options)
+static int open_symbol_files(struct name_sources *sources, const struct conversion_options *options)
 {
-	const struct symbol_options symbols = {.search = &names->search};
+	const struct symbol_options symbols = {.search = &sources->search};
 	int err = 0;
 
-	names->search.dirs = options->symbol_dirs;
-	names->search.dir_count = options->symbol_dir_count;
+	sources->search.dirs = options->symbol_dirs;
+	sources->search.dir_count = options->symbol_dir_count;
 	if (options->debuginfod)
-		err = open_debuginfod(names, options);
-	return err ? err : symbol_files_open(&names->symbol_files, &symbols);
+		err = open_debuginfod(sources, options);
+	return err ? err : symbol_files_open(&sources->symbol_files, &symbols);
 }
 
 static int open_kernel(struct kernel_symbols **out, const struct archive *archive,
@@ -96,37 +96,37 @@ static int open_kernel(struct kernel_symbols **out, const struct archive *archiv
 	return 0;
 }
 
-int names_open(struct names *names, const struct captures *captures,
-	       const struct conversion_options *options)
+int name_sources_open(struct name_sources *sources, const struct captures *captures,
+		      const struct conversion_options *options)
 {
 	struct machine_facts machine;
 	size_t i;
 	int err = 0;
 
 	machine_facts_read(&machine);
-	names->count = captures->count;
-	names->kernels = calloc(names->count, sizeof(struct kernel_symbols *));
-	if (!names->kernels)
+	sources->count = captures->count;
+	sources->kernels = calloc(sources->count, sizeof(struct kernel_symbols *));
+	if (!sources->kernels)
 		return -ENOMEM;
 	for (i = 0; i < captures->count; i++)
 		recognise_files(&captures->items[i], machine.boot_id);
 	if (options->addresses)
 		return 0;
-	err = open_symbol_files(names, options);
-	for (i = 0; i < names->count && !err; i++)
-		err = open_kernel(&names->kernels[i], &captures->items[i].archive,
+	err = open_symbol_files(sources, options);
+	for (i = 0; i < sources->count && !err; i++)
+		err = open_kernel(&sources->kernels[i], &captures->items[i].archive,
 				  options->warnings);
 	return err;
 }
 
-void names_close(struct names *names)
+void name_sources_close(struct name_sources *sources)
 {
 	size_t i;
 
-	for (i = 0; names->kernels && i < names->count; i++)
-		kernel_symbols_close(names->kernels[i]);
-	free(names->kernels);
-	symbol_files_close(names->symbol_files);
-	debuginfod_close(names->search.debuginfod);
-	*names = (struct names){0};
+	for (i = 0; sources->kernels && i < sources->count; i++)
+		kernel_symbols_close(sources->kernels[i]);
+	free(sources->kernels);
+	symbol_files_close(sources->symbol_files);
+	debuginfod_close(sources->search.debuginfod);
+	*sources = (struct name_sources){0};
 }
