@@ -2,7 +2,7 @@
 /* conversion.c - see conversion.h. */
 #include "session/conversion.h"
 
-#include "archive/captures.h"
+#include "archive/capture_files.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/output.h"
@@ -50,7 +50,7 @@ void conversion_clear(struct conversion *conversion)
 /* ---- the walk ---------------------------------------------------------------------------- */
 
 /* As a list, the first at `inputs`. */
-static void make_inputs(struct profile_input *inputs, const struct captures *captures,
+static void make_inputs(struct profile_input *inputs, const struct capture_files *captures,
 			const struct name_sources *sources)
 {
 	size_t i;
@@ -126,7 +126,7 @@ static int run_job(struct job *job, const struct profile_input *input)
 	return 0;
 }
 
-static int walk_captures(struct job *job, const struct captures *captures,
+static int walk_captures(struct job *job, const struct capture_files *captures,
 			 const struct name_sources *sources, struct progress *progress)
 {
 	struct profile_input *inputs = calloc(captures->count, sizeof(*inputs));
@@ -142,7 +142,7 @@ static int walk_captures(struct job *job, const struct captures *captures,
 	return err;
 }
 
-static int read_names(struct job *job, const struct captures *captures, struct progress *whole)
+static int read_names(struct job *job, const struct capture_files *captures, struct progress *whole)
 {
 	struct name_sources sources = {0};
 	struct progress part;
@@ -179,14 +179,14 @@ static int read_captures(struct job *job, const char *const *paths, size_t count
 			 struct error *error)
 {
 	struct progress_view nobody = {0};
-	struct captures captures;
+	struct capture_files captures;
 	struct progress whole;
 	int err;
 
 	progress_begin(&whole, job->options->progress ? job->options->progress : &nobody,
 		       count == 1 ? "reading the capture" : "reading the captures",
-		       CAPTURES_UNITS(count) + count);
-	err = captures_read(&captures, paths, count, &whole, job->options->warnings, error);
+		       CAPTURE_FILES_UNITS(count) + count);
+	err = capture_files_read(&captures, paths, count, &whole, job->options->warnings, error);
 	if (err)
 		return err;
 	err = read_names(job, &captures, &whole);
@@ -194,7 +194,7 @@ static int read_captures(struct job *job, const char *const *paths, size_t count
 		progress_end(&whole);
 	else
 		fail(job, err, error);
-	captures_close(&captures);
+	capture_files_close(&captures);
 	return err;
 }
 

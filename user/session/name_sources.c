@@ -2,7 +2,7 @@
 /* name_sources.c - see name_sources.h. */
 #include "session/name_sources.h"
 
-#include "archive/captures.h"
+#include "archive/capture_files.h"
 #include "base/fd.h"
 #include "base/error.h"
 #include "session/conversion.h"
@@ -96,7 +96,7 @@ static int open_kernel(struct kernel_symbols **out, const struct archive *archiv
 	return 0;
 }
 
-int name_sources_open(struct name_sources *sources, const struct captures *captures,
+int name_sources_open(struct name_sources *sources, const struct capture_files *captures,
 		      const struct conversion_options *options)
 {
 	struct machine_facts machine;

@@ -10,7 +10,7 @@
 
 #include "elf/file_search.h"
 
-struct captures;
+struct capture_files;
 struct conversion_options;
 struct kernel_symbols;
 struct symbol_files;
@@ -26,7 +26,7 @@ struct name_sources {
  * Also decides which files that were recorded without a build id are the ones that are here: of this boot, and
  * untouched since. 0 or -errno.
  */
-int name_sources_open(struct name_sources *sources, const struct captures *captures,
+int name_sources_open(struct name_sources *sources, const struct capture_files *captures,
 		      const struct conversion_options *options);
 /* Fine for a zeroed one, and a half-built one. */
 void name_sources_close(struct name_sources *sources);

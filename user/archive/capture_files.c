@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* captures.c - see captures.h. */
-#include "archive/captures.h"
+/* capture_files.c - see capture_files.h. */
+#include "archive/capture_files.h"
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -19,7 +19,7 @@
 
 /* What all of it shares. */
 struct reading {
-	struct captures *captures;
+	struct capture_files *captures;
 	struct progress *progress;
 	const struct warning_sink *warnings;
 	struct error *error;
@@ -183,7 +183,7 @@ static int merge_file(const struct reading *reading, struct captured_boot *boot,
 
 static int begin_boot(const struct reading *reading, const char *path)
 {
-	struct captures *captures = reading->captures;
+	struct capture_files *captures = reading->captures;
 	struct captured_boot *boot = &captures->items[captures->count];
 	int err = read_file(reading, path, &boot->archive);
 
@@ -237,7 +237,7 @@ static bool has_pid(const struct captured_boot *boots, size_t count, const struc
 }
 
 /* A process id that earlier boots had, too, goes on where it ended there: "42", and in the later boot "42.1". */
-static void tell_apart(struct captures *captures, size_t index)
+static void tell_apart(struct capture_files *captures, size_t index)
 {
 	struct processes *processes = captures->items[index].archive.processes;
 	uint32_t lives;
@@ -252,7 +252,7 @@ static void tell_apart(struct captures *captures, size_t index)
 }
 
 /* Clocks of different boots have the time of day in common. */
-static int merge_boots(struct captures *captures)
+static int merge_boots(struct capture_files *captures)
 {
 	const struct captured_boot *first = captures->items;
 	size_t i, k;
@@ -309,12 +309,12 @@ static int read_all(const struct reading *reading, struct capture_file *files,
 	return 0;
 }
 
-int captures_read(struct captures *out, const char *const *paths, size_t count,
-		  struct progress *progress, const struct warning_sink *warnings,
-		  struct error *error)
+int capture_files_read(struct capture_files *out, const char *const *paths, size_t count,
+		       struct progress *progress, const struct warning_sink *warnings,
+		       struct error *error)
 {
 	struct capture_file *files = calloc(count, sizeof(*files));
-	struct captures captures = {.items = calloc(count, sizeof(*captures.items))};
+	struct capture_files captures = {.items = calloc(count, sizeof(*captures.items))};
 	const struct reading reading = {&captures, progress, warnings, error};
 	size_t i;
 	int err;
@@ -328,14 +328,14 @@ int captures_read(struct captures *out, const char *const *paths, size_t count,
 			archive_close(&files[i].head);
 	free(files);
 	if (err) {
-		captures_close(&captures);
+		capture_files_close(&captures);
 		return err;
 	}
 	*out = captures;
 	return 0;
 }
 
-void captures_close(struct captures *captures)
+void capture_files_close(struct capture_files *captures)
 {
 	size_t i;
 
@@ -345,5 +345,5 @@ void captures_close(struct captures *captures)
 	}
 	merged_facts_close(captures->merged);
 	free(captures->items);
-	*captures = (struct captures){0};
+	*captures = (struct capture_files){0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_captures.c - files of raw captures become as few recordings as there are clocks, and each process id stays its own. */
+/* test_capture_files.c - files of raw captures become as few recordings as there are clocks, and each process id stays its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #include "alloc.h"
 #include "archive/archive.h"
-#include "archive/captures.h"
+#include "archive/capture_files.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "buffer/profile_buffer.h"
@@ -158,12 +158,12 @@ static void take_warning(void *context, const struct error *warning)
 	said.warnings++;
 }
 
-static int read_captures(struct captures *out, const char *const *paths, size_t count)
+static int read_captures(struct capture_files *out, const char *const *paths, size_t count)
 {
 	const struct warning_sink warnings = {take_warning, NULL};
 
 	memset(&said, 0, sizeof(said));
-	return captures_read(out, paths, count, NULL, &warnings, &said.error);
+	return capture_files_read(out, paths, count, NULL, &warnings, &said.error);
 }
 
 static void assert_error(int number, const char *object, const char *cause, const char *remedy)
@@ -178,7 +178,7 @@ static void test_boots(void **state)
 {
 	const char *paths[] = {path_of("late"), path_of("silent"), path_of("early"),
 			       path_of("other")};
-	struct captures captures;
+	struct capture_files captures;
 
 	assert_int_equal(read_captures(&captures, paths, 4), 0);
 	assert_int_equal(captures.count, 3);
@@ -195,32 +195,32 @@ static void test_boots(void **state)
 	assert_int_equal(captures.whole->pauses[0].end_ns, 5250 * MS);
 	assert_int_equal(captures.whole->part_count, 4);
 	assert_string_equal(captures.whole->product, "other, early, late, silent");
-	captures_close(&captures);
+	capture_files_close(&captures);
 }
 
 static void test_one(void **state)
 {
 	const char *paths[] = {path_of("early")};
-	struct captures captures;
+	struct capture_files captures;
 
 	assert_int_equal(read_captures(&captures, paths, 1), 0);
 	assert_int_equal(captures.count, 1);
 	assert_boot(&captures.items[0], 100, 0, 0);
 	assert_string_equal(captures.whole->product, "early");
 	assert_int_equal(captures.whole->part_count, 0);
-	captures_close(&captures);
+	capture_files_close(&captures);
 }
 
 static void test_twice(void **state)
 {
 	const char *paths[] = {path_of("early"), path_of("early")};
-	struct captures captures;
+	struct capture_files captures;
 
 	assert_int_equal(read_captures(&captures, paths, 2), 0);
 	assert_int_equal(captures.count, 1);
 	assert_boot(&captures.items[0], 100, 0, 0);
 	assert_int_equal(captures.whole->part_count, 2);
-	captures_close(&captures);
+	capture_files_close(&captures);
 }
 
 /* One without its last bytes, as a file of its own. */
@@ -240,16 +240,16 @@ static void cut_off(const char *name, const char *cut_name, size_t bytes)
 static void test_warnings(void **state)
 {
 	const char *cut[] = {path_of("cut")}, *rates[] = {path_of("early"), path_of("silent")};
-	struct captures captures;
+	struct capture_files captures;
 
 	cut_off("early", "cut", 1);
 	assert_int_equal(read_captures(&captures, cut, 1), 0);
-	captures_close(&captures);
+	capture_files_close(&captures);
 	assert_int_equal(said.warnings, 2);
 	assert_string_equal(said.warning.object, path_of("cut"));
 	assert_non_null(strstr(said.warning.cause, "has no end: the recording was killed"));
 	assert_int_equal(read_captures(&captures, rates, 2), 0);
-	captures_close(&captures);
+	capture_files_close(&captures);
 	assert_int_equal(said.warnings, 1);
 	assert_non_null(strstr(said.warning.cause, "was recorded at another rate than others"));
 }
@@ -259,7 +259,7 @@ static void test_errors(void **state)
 {
 	const char *missing[] = {path_of("early"), path_of("missing")};
 	const char *garbage[] = {path_of("garbage"), path_of("early")};
-	struct captures captures;
+	struct capture_files captures;
 	int fd = open(path_of("garbage"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
 	assert_int_equal(fd_write_all(fd, "garbage", 7), 0);
@@ -279,7 +279,7 @@ static void test_no_memory(void **state)
 	bool has_failed = true;
 
 	for (n = 1; has_failed; n++) {
-		struct captures captures;
+		struct capture_files captures;
 		int err;
 
 		alloc_fail_at(n);
@@ -289,7 +289,7 @@ static void test_no_memory(void **state)
 		assert_true(!err || (has_failed && err == -ENOMEM));
 		failed += err != 0;
 		if (!err)
-			captures_close(&captures);
+			capture_files_close(&captures);
 	}
 	assert_true(failed > 50);
 }
