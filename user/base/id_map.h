@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * id_map.h - numbers of one kind by numbers of another.
+ * id_map.h - a map from numbers of one kind to numbers of another.
  *
  * Numbers that follow each other lie side by side, since those that are asked for together were
  * made together.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* large.h - memory for megabytes that are filled at once. */
+/* large.h - memory in huge pages, for megabytes that are filled at once. */
 #ifndef GECKOBPF_BASE_LARGE_H
 #define GECKOBPF_BASE_LARGE_H
 

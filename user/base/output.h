@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * output.h - the finished file: plain, one gzip member, or one zstd frame; a file or stdout.
+ * output.h - what a recording is written to, a profile or a raw capture: plain, one gzip member, or
+ * one zstd frame; a file or stdout.
  *
  * A file is written to a temporary beside it and renamed by output_commit(), so it is there whole
  * or not at all; unless it was published before. The first error sticks: later writes do nothing

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * raw_profile.h - what commands make of raw captures, with all that is printed about it: session/conversion.h does the
- * work.
+ * raw_profile.h - raw captures become a profile, or part of a stack profile, with all that a command prints about it:
+ * session/conversion.h does the work.
  */
 #ifndef GECKOBPF_CMD_RAW_PROFILE_H
 #define GECKOBPF_CMD_RAW_PROFILE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* slice.h - the options that choose a part of raw captures, which several commands have. */
+/* slice.h - the options that choose a part of raw captures (profile/filter.h), which several commands have. */
 #ifndef GECKOBPF_CMD_SLICE_H
 #define GECKOBPF_CMD_SLICE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stack_files.h - the profiles that a command is given, as one. */
+/* stack_files.h - the files that a command is given, Gecko profiles and raw captures, as one stack profile. */
 #ifndef GECKOBPF_CMD_STACK_FILES_H
 #define GECKOBPF_CMD_STACK_FILES_H
 

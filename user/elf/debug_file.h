@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* debug_file.h - the symbols that were stripped from a file and put elsewhere. */
+/*
+ * debug_file.h - the symbols that were stripped from a file, where its system has them: in a file of their own, or
+ * packed into a section. Wherever else they may lie: file_search.h.
+ */
 #ifndef GECKOBPF_ELF_DEBUG_FILE_H
 #define GECKOBPF_ELF_DEBUG_FILE_H
 

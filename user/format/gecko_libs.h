@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * gecko_libs.h - the libs of a process.
+ * gecko_libs.h - "libs" in the Gecko format: the files of code that a process had mapped, and where.
  *
  *   start          the lib's entry covers the addresses [start, end)
  *   start - offset the lib's base: where its lowest page would be

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gecko_meta.h - what a profile says of itself. */
+/* gecko_meta.h - "meta" in the Gecko format: what the profile says of itself, and of each process. */
 #ifndef GECKOBPF_FORMAT_GECKO_META_H
 #define GECKOBPF_FORMAT_GECKO_META_H
 

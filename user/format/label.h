@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * label.h - what a function is called in one text, such that the front-end reads it as what it is.
+ * label.h - the name of a function and its lib in one text, such that the front-end reads it as what it is.
  *
  * "name (in lib)" is a native function. The lib must not contain ')'; a text that begins with
  * "0x" is taken for an address, one that ends in ":<digits>" for JavaScript. So nothing but an

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* logs.h - what a profile says of how it came about: what was recorded how, what was lost, how long its making took. */
+/*
+ * logs.h - "profilingLog" and "profileGatheringLog": what was recorded how, and what was lost; how long the making of
+ * the profile took.
+ */
 #ifndef GECKOBPF_FORMAT_LOGS_H
 #define GECKOBPF_FORMAT_LOGS_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* out_file.h - a file that is there whole or not at all: written beside its place, renamed at the end. */
+/*
+ * out_file.h - the file that a format for other tools is written to, as a stream of stdio: there whole or not at all
+ * (base/temporary.h). Profiles for the front-end go through base/output.h.
+ */
 #ifndef GECKOBPF_FORMAT_OUT_FILE_H
 #define GECKOBPF_FORMAT_OUT_FILE_H
 

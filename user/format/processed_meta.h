@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* processed_meta.h - what a processed profile says of itself. */
+/* processed_meta.h - "meta" in the processed format: what the profile says of itself, and what is shown at first. */
 #ifndef GECKOBPF_FORMAT_PROCESSED_META_H
 #define GECKOBPF_FORMAT_PROCESSED_META_H
 

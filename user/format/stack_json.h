@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stack_json.h - loads a Gecko profile: the JSON that geckobpf writes, plain, gzip or zstd.
+ * stack_json.h - loads a Gecko profile, the JSON that geckobpf writes, plain, gzip or zstd, into a stack profile
+ * (stack_profile.h).
  *
  * The text is in memory as a whole, and one thread of it at a time as a tree (some 300 bytes a row). It is not trusted.
  */

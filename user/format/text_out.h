@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* text_out.h - names from a profile on terminals and in text files. */
+/* text_out.h - prints names from a profile, which may have any bytes, on terminals and into text files. */
 #ifndef GECKOBPF_FORMAT_TEXT_OUT_H
 #define GECKOBPF_FORMAT_TEXT_OUT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* frame_table.c - see frame_kind.h. */
+/* frame_table.c - all kinds of frames that are known: one row each (frame_kind.h). */
 #include "profile/frame_kind.h"
 
 const struct frame_kind *const frame_table[] = {

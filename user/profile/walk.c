@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* walk.c - see profile.h: all recordings, and all their processes. */
+/* walk.c - profile_walk(): all recordings, and all their processes, one after the other. See profile.h. */
 #include "profile/profile.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* record_table.c - see record_kind.h. */
+/* record_table.c - all kinds of records there are: one row each (record_kind.h). */
 #include "recording/record_kind.h"
 
 #include "recording/map_records.h"

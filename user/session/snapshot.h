@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * snapshot.h - a profile of what has been recorded so far, written while recording goes on.
+ * snapshot.h - what session_capture() asks for: a profile of what has been recorded so far, written while recording
+ * goes on.
  *
  *   wanted at T ──> all rings are emptied once more ──> fork ──> the child writes everything up to T and exits
  *                                                        │        └─ what it has to tell ─> a file in memory ─┐

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * plt_x86_64.c - see plt_machine.h.
+ * plt_x86_64.c - the stubs of x86-64: see plt_machine.h.
  *
  *   stub: [endbr64] [bnd] jmp *disp32(%rip)
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* arch_x86_64.c - see arch.h. */
+/* arch_x86_64.c - what the table compiler knows of x86-64: see arch.h. */
 #include "unwind/arch.h"
 
 #include <linux/types.h>
