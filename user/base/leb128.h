@@ -35,14 +35,22 @@ static inline uint8_t *leb128_put(uint8_t *out, uint64_t value)
 
 /*
  * Reads a number from [in, end) into *value and returns the first byte after it. NULL when the bytes end early or
- * the number does not fit 64 bits; *value is then unchanged.
+ * the number does not fit 64 bits; *value is then unchanged. Most numbers are of one byte.
  */
 static inline const uint8_t *leb128_get(const uint8_t *in, const uint8_t *end, uint64_t *value)
 {
-	uint64_t result = 0;
+	uint64_t result;
 	unsigned int shift;
 
-	for (shift = 0; shift < 64 && in < end; shift += 7) {
+	if (in >= end)
+		return NULL;
+	result = *in++;
+	if (result < 0x80) {
+		*value = result;
+		return in;
+	}
+	result &= 0x7f;
+	for (shift = 7; shift < 64 && in < end; shift += 7) {
 		uint8_t byte = *in++;
 
 		if (shift == 63 && byte > 1)
