@@ -16,12 +16,9 @@
 
 #define FRAME_NONE UINT32_MAX
 
-/* A struct frame, in 16 bytes with what came next. */
 struct known_frame {
-	uint64_t value;
+	struct frame frame;
 	uint32_t next; /* the frame that last came after it; FRAME_NONE: none */
-	uint16_t stack_words;
-	uint8_t kind;
 };
 
 struct entry_decoder {
@@ -193,41 +190,41 @@ static int get_base(struct reader *reader, uint8_t kind, const struct entry_deco
 	return 0;
 }
 
-/* In version 2, why a stack was cut was said by a root of user code: no code is at addresses that low. */
-static struct frame told_frame(const struct entry_decoder *decoder, uint32_t number,
-			       uint32_t prefix)
+/* Makes room for as many nodes as an entry may make. */
+static int make_node_room(struct entry_decoder *decoder)
 {
-	const struct known_frame *known = &decoder->frames[number];
-	struct frame frame = {
-		.value = known->value, .stack_words = known->stack_words, .kind = known->kind};
+	uint32_t count = decoder->epoch.node_count;
 
-	if (decoder->is_version_2 && prefix == STACK_NODE_NONE && frame_is(&frame, GB_FRAME_USER) &&
-	    frame.value < GB_STACK_END_COUNT)
-		frame.kind = GB_FRAME_TRUNCATED;
-	return frame;
+	if (count > ENTRY_MAX_NODES - SAMPLE_MAX_FRAMES)
+		return -EBADMSG;
+	return array_reserve((void **)&decoder->prefixes, &decoder->prefix_capacity,
+			     (size_t)count + SAMPLE_MAX_FRAMES, sizeof(*decoder->prefixes));
 }
 
-/* Frame `number` becomes a node under *stack, which becomes that node. */
-static int add_node(struct reader *reader, struct entry_decoder *decoder, uint32_t number,
+/* In version 2, why a stack was cut was said by a root of user code: no code is at addresses that low. */
+static int tell_version_2_node(const struct reader *reader, uint32_t node, uint32_t prefix,
+			       const struct frame *frame)
+{
+	struct frame told = *frame;
+
+	if (prefix == STACK_NODE_NONE && frame_is(frame, GB_FRAME_USER) &&
+	    frame->value < GB_STACK_END_COUNT)
+		told.kind = GB_FRAME_TRUNCATED;
+	return reader->visitor->node(reader->context, node, prefix, &told);
+}
+
+/* Frame `number` becomes a node under *stack, which becomes that node. There is room for it. */
+static int add_node(const struct reader *reader, struct entry_decoder *decoder, uint32_t number,
 		    uint32_t *stack)
 {
-	const struct frame frame = told_frame(decoder, number, *stack);
-	uint32_t node = decoder->epoch.node_count;
-	int err;
+	const struct frame *frame = &decoder->frames[number].frame;
+	const uint32_t node = decoder->epoch.node_count++, prefix = *stack;
 
-	if (node >= ENTRY_MAX_NODES)
-		return -EBADMSG;
-	err = array_reserve((void **)&decoder->prefixes, &decoder->prefix_capacity,
-			    (size_t)node + 1, sizeof(*decoder->prefixes));
-	if (err)
-		return err;
-	err = reader->visitor->node(reader->context, node, *stack, &frame);
-	if (err)
-		return err;
-	decoder->prefixes[node] = *stack;
-	decoder->epoch.node_count++;
+	decoder->prefixes[node] = prefix;
 	*stack = node;
-	return 0;
+	if (decoder->is_version_2)
+		return tell_version_2_node(reader, node, prefix, frame);
+	return reader->visitor->node(reader->context, node, prefix, frame);
 }
 
 /* One that was not told before: what it is. */
@@ -243,27 +240,24 @@ static int get_new_frame(struct reader *reader, struct entry_decoder *decoder, u
 		err = get_number(reader, FRAME_FAR, &words);
 	if (err)
 		return err;
-	decoder->epoch.value[kind] += change;
-	*frame = (struct known_frame){.value = decoder->epoch.value[kind],
-				      .next = FRAME_NONE,
-				      .stack_words = (uint16_t)words,
-				      .kind = (uint8_t)kind};
+	frame->frame.value = decoder->epoch.value[kind] += change;
+	frame->frame.stack_words = (uint16_t)words;
+	frame->frame.kind = (uint8_t)kind;
+	frame->next = FRAME_NONE;
 	return 0;
 }
 
 static int add_frame(struct reader *reader, struct entry_decoder *decoder, uint64_t token)
 {
-	uint32_t *count = &decoder->epoch.frame_count;
-	struct known_frame frame;
-	int err = get_new_frame(reader, decoder, token, &frame);
+	uint32_t count = decoder->epoch.frame_count;
+	int err = array_reserve((void **)&decoder->frames, &decoder->frame_capacity,
+				(size_t)count + 1, sizeof(*decoder->frames));
 
 	if (!err)
-		err = array_reserve((void **)&decoder->frames, &decoder->frame_capacity,
-				    (size_t)*count + 1, sizeof(*decoder->frames));
-	if (err)
-		return err;
-	decoder->frames[(*count)++] = frame;
-	return 0;
+		err = get_new_frame(reader, decoder, token, &decoder->frames[count]);
+	if (!err)
+		decoder->epoch.frame_count++;
+	return err;
 }
 
 /* New frames being read. */
@@ -317,7 +311,7 @@ static int get_new_frames(struct reader *reader, struct entry_decoder *decoder, 
 {
 	struct frame_run run = {*stack, FRAME_NONE, SAMPLE_MAX_FRAMES};
 	uint64_t token;
-	int err = 0;
+	int err = make_node_room(decoder);
 
 	while (reader->in != reader->end && !err) {
 		err = get_number(reader, UINT64_MAX, &token);
