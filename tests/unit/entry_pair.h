@@ -9,6 +9,7 @@
 #include "alloc.h"
 #include "buffer/entry.h"
 #include "buffer/entry_cache.h"
+#include "frames.h"
 
 #define NODES_MAX 8192
 #define PERIOD 1000000

@@ -14,6 +14,7 @@
 #include "alloc.h"
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
+#include "frames.h"
 
 #define CHUNK 512
 #define DEPTH 24

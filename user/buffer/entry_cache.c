@@ -49,24 +49,10 @@ uint64_t entry_cache_begin(struct entry_cache *cache)
 	return (uint64_t)cache->generation << 32 | cache->epoch;
 }
 
-/* One by one: the compiler would make calls of memmove() out of a loop. */
-static inline void copy_way(struct entry_cache_set *set, size_t to, size_t from)
+void entry_cache_touch(struct entry_cache_set *set, size_t way)
 {
-	set->key[to] = set->key[from];
-	set->tag[to] = set->tag[from];
-	set->number[to] = set->number[from];
-	set->link[to] = set->link[from];
-}
+	const struct entry_cache_item item = {set->key[way], set->tag[way], set->number[way],
+					      set->link[way]};
 
-void entry_cache_put_first(struct entry_cache_set *set, size_t way,
-			   const struct entry_cache_item *item)
-{
-	_Static_assert(ENTRY_CACHE_WAYS == 3, "each has a line here");
-	if (way == 2)
-		copy_way(set, 2, 1);
-	copy_way(set, 1, 0);
-	set->key[0] = item->key;
-	set->tag[0] = item->tag;
-	set->number[0] = item->number;
-	set->link[0] = item->link;
+	entry_cache_put_first(set, way, &item);
 }

@@ -100,9 +100,28 @@ static inline struct entry_cache_set *entry_cache_set(const struct entry_cache *
 	return &cache->sets[(hash >> 32) * cache->set_count >> 32];
 }
 
+/* One by one: the compiler would make calls of memmove() out of a loop. */
+static inline void entry_cache_copy_way(struct entry_cache_set *set, size_t to, size_t from)
+{
+	set->key[to] = set->key[from];
+	set->tag[to] = set->tag[from];
+	set->number[to] = set->number[from];
+	set->link[to] = set->link[from];
+}
+
 /* Puts an item first: what was in `way`, 1 or 2, goes, and those before it move up. */
-void entry_cache_put_first(struct entry_cache_set *set, size_t way,
-			   const struct entry_cache_item *item);
+static inline void entry_cache_put_first(struct entry_cache_set *set, size_t way,
+					 const struct entry_cache_item *item)
+{
+	_Static_assert(ENTRY_CACHE_WAYS == 3, "each has a line here");
+	if (way == 2)
+		entry_cache_copy_way(set, 2, 1);
+	entry_cache_copy_way(set, 1, 0);
+	set->key[0] = item->key;
+	set->tag[0] = item->tag;
+	set->number[0] = item->number;
+	set->link[0] = item->link;
+}
 
 /* As one that is new to the set. */
 static inline void entry_cache_put(struct entry_cache_set *set, const struct entry_cache_item *item)
@@ -110,17 +129,8 @@ static inline void entry_cache_put(struct entry_cache_set *set, const struct ent
 	entry_cache_put_first(set, ENTRY_CACHE_WAYS - 1, item);
 }
 
-/* It was used. */
-static inline void entry_cache_touch(struct entry_cache_set *set, size_t way)
-{
-	struct entry_cache_item item;
-
-	if (!way)
-		return;
-	item = (struct entry_cache_item){set->key[way], set->tag[way], set->number[way],
-					 set->link[way]};
-	entry_cache_put_first(set, way, &item);
-}
+/* What is in `way`, 1 or 2, was used. */
+void entry_cache_touch(struct entry_cache_set *set, size_t way);
 
 /* The number of a node; ENTRY_CACHE_NONE: not known. */
 static inline uint32_t entry_cache_find_node(struct entry_cache_set *set, uint32_t tag,
@@ -131,7 +141,8 @@ static inline uint32_t entry_cache_find_node(struct entry_cache_set *set, uint32
 	for (way = 0; way < ENTRY_CACHE_WAYS; way++) {
 		if (set->key[way] != key || set->link[way] != prefix || set->tag[way] != tag)
 			continue;
-		entry_cache_touch(set, way);
+		if (way)
+			entry_cache_touch(set, way);
 		return set->number[0];
 	}
 	return ENTRY_CACHE_NONE;
@@ -145,7 +156,8 @@ static inline bool entry_cache_find_frame(struct entry_cache_set *set, uint32_t 
 	for (way = 0; way < ENTRY_CACHE_WAYS; way++) {
 		if (set->key[way] != key || set->tag[way] != tag)
 			continue;
-		entry_cache_touch(set, way);
+		if (way)
+			entry_cache_touch(set, way);
 		return true;
 	}
 	return false;

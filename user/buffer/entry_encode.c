@@ -20,10 +20,13 @@
 
 /* A frame of the stack that was encoded last. */
 struct path_step {
-	struct frame frame;
-	uint64_t hash; /* of all frames from the root to this one: where the cache has its node */
-	struct entry_cache_set *frame_set; /* where the cache has its frame; of new nodes */
+	uint64_t key; /* the frame, but for its kind */
+	uint64_t hash; /* of all frames from the root to this one */
+	/* Where the cache has its node; when a new one has been put there, where it has the frame. */
+	struct entry_cache_set *set;
+	uint32_t tag; /* of the node, in the cache */
 	uint32_t node;
+	uint8_t kind;
 };
 
 struct entry_encoder {
@@ -88,6 +91,17 @@ static void put_signed(struct writer *writer, uint64_t difference)
 
 /* ---- the path ------------------------------------------------------------------ */
 
+/* In the cache. */
+static uint32_t node_tag(const struct entry_encoder *encoder, const struct frame *frame)
+{
+	return entry_cache_tag(encoder->cache_epoch, ENTRY_CACHE_NODE, frame->kind);
+}
+
+static uint32_t frame_tag(const struct path_step *step)
+{
+	return step->tag | ENTRY_CACHE_FRAME;
+}
+
 /* How many frames, from the root, the sample shares with the one before. */
 static size_t shared_path(const struct entry_encoder *encoder, const struct sample_entry *sample,
 			  size_t frame_count)
@@ -95,9 +109,13 @@ static size_t shared_path(const struct entry_encoder *encoder, const struct samp
 	size_t end = frame_count < encoder->path_count ? frame_count : encoder->path_count;
 	size_t n;
 
-	for (n = 0; n < end; n++)
-		if (!frame_equals(&encoder->path[n].frame, &sample->frames[n]))
+	for (n = 0; n < end; n++) {
+		const struct path_step *step = &encoder->path[n];
+		const struct frame *frame = &sample->frames[n];
+
+		if (step->key != entry_cache_key(frame) || step->kind != frame->kind)
 			break;
+	}
 	return n;
 }
 
@@ -112,12 +130,16 @@ static void lay_path(struct entry_encoder *encoder, const struct sample_entry *s
 	size_t n;
 
 	for (n = from; n < frame_count; n++) {
+		const struct frame *frame = &sample->frames[n];
 		struct path_step *step = &encoder->path[n];
 
-		step->frame = sample->frames[n];
-		hash = entry_cache_hash(hash, entry_cache_key(&step->frame), step->frame.kind);
+		step->key = entry_cache_key(frame);
+		step->kind = frame->kind;
+		step->tag = node_tag(encoder, frame);
+		hash = entry_cache_hash(hash, step->key, frame->kind);
 		step->hash = hash;
-		__builtin_prefetch(entry_cache_set(encoder->cache, hash));
+		step->set = entry_cache_set(encoder->cache, hash);
+		__builtin_prefetch(step->set);
 	}
 	encoder->path_count = frame_count;
 }
@@ -130,15 +152,14 @@ static uint32_t node_of(const struct entry_encoder *encoder, size_t steps)
 /* The nodes of the path from step `n` on, as long as they are known. Returns where that ends. */
 static size_t find_nodes(struct entry_encoder *encoder, size_t n)
 {
+	const size_t count = encoder->path_count;
+	struct path_step *path = encoder->path;
 	uint32_t node = node_of(encoder, n);
 
-	for (; n < encoder->path_count; n++) {
-		struct path_step *step = &encoder->path[n];
+	for (; n < count; n++) {
+		struct path_step *step = &path[n];
 
-		node = entry_cache_find_node(
-			entry_cache_set(encoder->cache, step->hash),
-			entry_cache_tag(encoder->cache_epoch, ENTRY_CACHE_NODE, step->frame.kind),
-			node, entry_cache_key(&step->frame));
+		node = entry_cache_find_node(step->set, step->tag, node, step->key);
 		if (node == ENTRY_CACHE_NONE)
 			break;
 		step->node = node;
@@ -148,21 +169,22 @@ static size_t find_nodes(struct entry_encoder *encoder, size_t n)
 
 static void make_nodes(struct entry_encoder *encoder, size_t n)
 {
+	const size_t count = encoder->path_count;
+	struct path_step *path = encoder->path;
 	uint32_t node = node_of(encoder, n);
 
-	for (; n < encoder->path_count; n++) {
-		struct path_step *step = &encoder->path[n];
+	for (; n < count; n++) {
+		struct path_step *step = &path[n];
 		const struct entry_cache_item item = {
-			.key = entry_cache_key(&step->frame),
-			.tag = entry_cache_tag(encoder->cache_epoch, ENTRY_CACHE_NODE,
-					       step->frame.kind),
+			.key = step->key,
+			.tag = step->tag,
 			.number = encoder->epoch.node_count++,
 			.link = node,
 		};
 
 		node = item.number;
 		step->node = node;
-		entry_cache_put(entry_cache_set(encoder->cache, step->hash), &item);
+		entry_cache_put(step->set, &item);
 	}
 }
 
@@ -299,30 +321,23 @@ static void put_run(struct writer *writer, uint64_t frames)
 		put_number(writer, frames << 1);
 }
 
-static uint32_t frame_tag(const struct entry_encoder *encoder, const struct path_step *step)
-{
-	return entry_cache_tag(encoder->cache_epoch, ENTRY_CACHE_FRAME, step->frame.kind);
-}
-
 /* Finds out where the frames from step `n` on are to be looked up. */
 static void lay_frames(struct entry_encoder *encoder, size_t n)
 {
 	for (; n < encoder->path_count; n++) {
 		struct path_step *step = &encoder->path[n];
-		uint64_t hash = entry_cache_hash(~encoder->seed, entry_cache_key(&step->frame),
-						 step->frame.kind);
+		uint64_t hash = entry_cache_hash(~encoder->seed, step->key, step->kind);
 
-		step->frame_set = entry_cache_set(encoder->cache, hash);
-		__builtin_prefetch(step->frame_set);
+		step->set = entry_cache_set(encoder->cache, hash);
+		__builtin_prefetch(step->set);
 	}
 }
 
 /* A frame that the cache does not know, by its value. */
-static void put_new_frame(struct writer *writer, struct epoch *epoch, const struct path_step *step,
-			  uint32_t tag)
+static void put_new_frame(struct writer *writer, struct epoch *epoch, const struct frame *frame,
+			  const struct path_step *step)
 {
-	const struct frame *frame = &step->frame;
-	const struct entry_cache_item item = {entry_cache_key(frame), tag, epoch->frame_count++,
+	const struct entry_cache_item item = {step->key, frame_tag(step), epoch->frame_count++,
 					      ENTRY_CACHE_NONE};
 	uint64_t *before = &epoch->value[frame->kind];
 
@@ -333,57 +348,56 @@ static void put_new_frame(struct writer *writer, struct epoch *epoch, const stru
 	if (frame_is(frame, GB_FRAME_USER))
 		put_number(writer, frame->stack_words);
 	*before = frame->value;
-	entry_cache_put(step->frame_set, &item);
+	entry_cache_put(step->set, &item);
 }
 
 /*
  * `number` came after the frame of `step`. If that is forgotten by now, its number is not told any
  * more, and nothing needs to follow it.
  */
-static void set_next(const struct path_step *step, uint32_t tag, uint32_t number)
+static void set_next(const struct path_step *step, uint32_t number)
 {
-	if (entry_cache_find_frame(step->frame_set, tag, entry_cache_key(&step->frame)))
-		step->frame_set->link[0] = number;
+	if (entry_cache_find_frame(step->set, frame_tag(step), step->key))
+		step->set->link[0] = number;
 }
 
-/* Tells the frame of step `n`, which is not the expected one. Returns its number. */
-static uint32_t put_frame(struct writer *writer, struct entry_encoder *encoder, size_t n,
-			  bool is_known)
+/* Tells a frame that is not the expected one. Returns its number. */
+static uint32_t put_frame(struct writer *writer, struct epoch *epoch, const struct frame *frame,
+			  const struct path_step *step, bool is_known)
 {
-	const struct path_step *step = &encoder->path[n];
-
 	if (is_known)
-		put_token(writer, (uint64_t)FRAME_NUMBER + step->frame_set->number[0]);
+		put_token(writer, (uint64_t)FRAME_NUMBER + step->set->number[0]);
 	else
-		put_new_frame(writer, &encoder->epoch, step, frame_tag(encoder, step));
-	return step->frame_set->number[0];
+		put_new_frame(writer, epoch, frame, step);
+	return step->set->number[0];
 }
 
-static void put_new_frames(struct writer *writer, struct entry_encoder *encoder, size_t known)
+static void put_new_frames(struct writer *writer, struct entry_encoder *encoder,
+			   const struct sample_entry *sample, size_t known)
 {
 	uint32_t number, expected = ENTRY_CACHE_NONE, before = ENTRY_CACHE_NONE;
+	const struct path_step *path = encoder->path;
+	const size_t count = encoder->path_count;
 	uint64_t run = 0;
 	size_t n;
 
 	lay_frames(encoder, known);
-	for (n = known; n < encoder->path_count; n++, before = number) {
-		const struct path_step *step = &encoder->path[n];
-		uint32_t tag = frame_tag(encoder, step);
-		bool is_known =
-			entry_cache_find_frame(step->frame_set, tag, entry_cache_key(&step->frame));
+	for (n = known; n < count; n++, before = number) {
+		const struct path_step *step = &path[n];
+		bool is_known = entry_cache_find_frame(step->set, frame_tag(step), step->key);
 
-		if (is_known && step->frame_set->number[0] == expected) {
+		if (is_known && step->set->number[0] == expected) {
 			number = expected;
-			expected = step->frame_set->link[0];
+			expected = step->set->link[0];
 			run++;
 			continue;
 		}
 		put_run(writer, run);
 		run = 0;
-		number = put_frame(writer, encoder, n, is_known);
-		expected = step->frame_set->link[0];
+		number = put_frame(writer, &encoder->epoch, &sample->frames[n], step, is_known);
+		expected = step->set->link[0];
 		if (n > known)
-			set_next(&step[-1], frame_tag(encoder, &step[-1]), number);
+			set_next(&step[-1], number);
 		/* A frame that came after itself. */
 		if (number == before)
 			expected = number;
@@ -486,7 +500,7 @@ static int encode(struct entry_encoder *encoder, const struct sample_entry *samp
 	walk = walk_path(encoder, sample, sample->frame_count);
 	put_base(writer, encoder, &walk);
 	make_nodes(encoder, walk.known);
-	put_new_frames(writer, encoder, walk.known);
+	put_new_frames(writer, encoder, sample, walk.known);
 	encoder->epoch.thread->stack = node_of(encoder, encoder->path_count);
 	return 0;
 }

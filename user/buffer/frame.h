@@ -37,12 +37,6 @@ static inline bool frame_is(const struct frame *frame, enum gb_frame_kind kind)
 	return frame->kind == kind;
 }
 
-static inline bool frame_equals(const struct frame *one, const struct frame *other)
-{
-	return one->value == other->value && one->stack_words == other->stack_words &&
-	       one->kind == other->kind;
-}
-
 /*
  * The RSP in a frame whose CFA is `cfa`, which is the CFA of its callee; 0 for either: not known.
  * *far_sp is that of the sample, and is used up by the first FAR frame.
