@@ -44,6 +44,7 @@ enum option_key {
 	KEY_PROGRESS,
 	KEY_CONTROL,
 	KEY_STRICT,
+	KEY_NO_PRIORITY,
 	KEY_VERSION,
 	KEY_HELP = '?',
 };
@@ -75,6 +76,9 @@ static const struct argp_option option_table[] = {
 	 0},
 	{"user-only", KEY_USER_ONLY, NULL, 0, "No kernel frames", 0},
 	{"kernel", KEY_KERNEL, NULL, 0, "Kernel frames too (the default)", 0},
+	{"no-priority", KEY_NO_PRIORITY, NULL, 0,
+	 "Do not record at a raised priority: where others keep all CPUs busy, samples are lost",
+	 0},
 	{"unwind-memory", KEY_UNWIND_MEMORY, "MIB", 0,
 	 "Limit of the unwind tables in the kernel (default 64)", 0},
 	{NULL, 0, NULL, 0, "What to write:", 3},
@@ -346,6 +350,9 @@ static error_t parse_output_option(int key, char *value, struct record_options *
 		return parse_progress(options, value);
 	case KEY_CONTROL:
 		return parse_control(options, value);
+	case KEY_NO_PRIORITY:
+		options->keeps_priority = true;
+		return 0;
 	case KEY_STRICT:
 		options->is_strict = true;
 		return 0;

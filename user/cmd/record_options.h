@@ -13,6 +13,7 @@ struct record_options {
 	const struct progress_style
 		*progress; /* what is shown while it records and saves; NULL: nothing */
 	bool is_strict; /* it fails if anything was lost */
+	bool keeps_priority; /* it records at the priority that it was started with */
 	int control_in, control_out; /* descriptors of --control; -1: it was not given */
 
 	/* What the parser needs. */

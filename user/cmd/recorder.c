@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cmd/control.h"
+#include "cmd/priority.h"
 #include "cmd/progress_text.h"
 #include "cmd/record_options.h"
 #include "cmd/record_text.h"
@@ -36,6 +37,7 @@ struct recorder {
 	struct record_options *options;
 	struct session *session;
 	struct progress_view progress;
+	struct priority priority;
 	struct control *control; /* NULL: it was not asked for */
 	int signal_fd;
 	sigset_t old_mask;
@@ -319,6 +321,16 @@ static void raise_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static void raise_priority(struct recorder *recorder)
+{
+	priority_raise(&recorder->priority);
+	if (recorder->priority.error)
+		log_debug("priority: not raised: %s", strerror(-recorder->priority.error));
+	else if (recorder->priority.now)
+		log_debug("priority: %s while it records", recorder->priority.now);
+	recorder->options->config.priority = recorder->priority.now;
+}
+
 static int record(struct recorder *recorder)
 {
 	struct error error = {0};
@@ -331,6 +343,7 @@ static int record(struct recorder *recorder)
 	err = loop(recorder);
 	if (session_stop(recorder->session))
 		err = -EIO;
+	priority_lower(&recorder->priority);
 	control_send(recorder->control, "stopped");
 	control_flush(recorder->control);
 	if (session_save(recorder->session))
@@ -354,6 +367,8 @@ static int open_session(struct recorder *recorder, struct error *error)
 	if (err)
 		return error_set(error, err, "start", "%s", strerror(-err));
 	raise_limit();
+	if (!recorder->options->keeps_priority)
+		raise_priority(recorder);
 	recorder->progress.style = recorder->options->progress;
 	config->progress = &recorder->progress;
 	config->command_mask = &recorder->old_mask;

@@ -67,18 +67,26 @@ static void print_forgotten(const struct expire_counts *expired)
 			 expired->processes, expired->threads, expired->objects);
 }
 
-/* `damaged`: samples that the buffer had, but could not be read. */
-static void print_losses(const struct counters *counters, uint64_t damaged)
+static void print_lost(const struct session_saved *saved)
 {
+	log_warn("%" PRIu64 " samples were lost: %s", saved->counters.lost,
+		 saved->is_first ? "we could not keep up; lower --rate"
+				 : "others had the CPUs that we needed; record as root with "
+				   "CAP_SYS_NICE, without --no-priority, or lower --rate");
+}
+
+static void print_losses(const struct session_saved *saved)
+{
+	const struct counters *counters = &saved->counters;
 	const uint64_t no_room = counters->tables.files.no_room;
+	const uint64_t damaged = saved->profile.damaged;
 
 	if (damaged)
 		log_warn("%" PRIu64 " samples of damaged chunks of the buffer are missing: check "
 			 "this machine's memory, or report a bug of geckobpf",
 			 damaged);
 	if (counters->lost)
-		log_warn("%" PRIu64 " samples were lost: we could not keep up; lower --rate",
-			 counters->lost);
+		print_lost(saved);
 	print_missed_ticks(counters);
 	if (counters->overwritten)
 		print_overwritten(counters);
@@ -132,7 +140,7 @@ static void print_profile(const struct session_saved *saved)
 	print_truncated(profile);
 	if (strcmp(saved->path, "-"))
 		log_more("open it at https://profiler.firefox.com (Load a profile from file)");
-	print_losses(&saved->counters, profile->damaged);
+	print_losses(saved);
 }
 
 /* Without memory for its name it is left out. */
@@ -170,15 +178,15 @@ static void print_raw(const struct session_saved *saved)
 /* It has what the buffer has no more, and what was forgotten. */
 static void print_losses_of_stream(const struct session_saved *saved)
 {
-	struct counters rest = saved->counters;
+	struct session_saved rest = *saved;
 
 	if (saved->missed)
 		log_warn("%" PRIu64 " samples were overwritten before they could be written into "
 			 "%s; give a larger --buffer-size",
 			 saved->missed, saved->path);
-	rest.overwritten = 0;
-	rest.records.expired = (struct expire_counts){0};
-	print_losses(&rest, saved->profile.damaged);
+	rest.counters.overwritten = 0;
+	rest.counters.records.expired = (struct expire_counts){0};
+	print_losses(&rest);
 }
 
 void summary_print(const struct session_saved *saved)
@@ -190,7 +198,7 @@ void summary_print(const struct session_saved *saved)
 		break;
 	case SESSION_RAW:
 		print_raw(saved);
-		print_losses(&saved->counters, saved->profile.damaged);
+		print_losses(saved);
 		break;
 	case SESSION_STREAM:
 		print_raw(saved);

@@ -58,6 +58,8 @@ struct session_config {
 	double forget_s; /* forget what ended so long ago; 0: when the buffer overwrites what is as old */
 	const char *dump_path; /* also write all records here; NULL: do not */
 
+	/* Of the thread that records, if its owner has raised it, as the profile shall say it; NULL: the usual. */
+	const char *priority;
 	struct progress_view *progress; /* how far session_save() is; NULL: not shown */
 	/* `event` lives during the call. Must not close the session. NULL: events are dropped. */
 	void (*on_event)(void *context, const struct session_event *event);

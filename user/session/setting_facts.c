@@ -129,6 +129,8 @@ void setting_facts_add(const struct session *session, int symbols_error, struct 
 	for (i = 0; i < sources_count(session->sources); i++)
 		fact_list_add_text(log, "event", sources_at(session->sources, i)->event);
 	fact_list_add_number(log, "period_ns", NS_PER_SEC / session->config->rate_hz);
+	if (session->config->priority)
+		fact_list_add_text(log, "recorder_priority", session->config->priority);
 	fact_list_add_number(log, RECORDING_MAIN_MEMORY, main_memory_bytes());
 	if (!uname(&system)) {
 		fact_list_add_text(log, "kernel_release", system.release);

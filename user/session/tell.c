@@ -33,5 +33,8 @@ void session_tell_moved(struct session *session, enum session_event_kind kind, c
 
 void session_tell_saved(struct session *session, const struct session_saved *saved)
 {
-	tell(session, &(struct session_event){.kind = SESSION_SAVED, .saved = *saved});
+	struct session_event event = {.kind = SESSION_SAVED, .saved = *saved};
+
+	event.saved.is_first = session->config->priority != NULL;
+	tell(session, &event);
 }
