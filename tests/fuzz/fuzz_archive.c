@@ -22,7 +22,7 @@
 #include "base/output.h"
 #include "buffer/profile_memory.h"
 #include "format/format.h"
-#include "format/stack_json.h"
+#include "format/gecko_reader.h"
 #include "format/stack_profile.h"
 #include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
@@ -70,7 +70,7 @@ static void check_text(void)
 	struct error error = {0};
 
 	check(!stack_profile_open(&profile));
-	if (stack_json_parse(profile, "fuzz", text.items, text.count, &error) &&
+	if (gecko_reader_parse(profile, "fuzz", text.items, text.count, &error) &&
 	    !strstr(error.cause, too_long)) {
 		fprintf(stderr, "%s: %.*s\n", error.cause, (int)text.count, text.items);
 		abort();

@@ -20,11 +20,11 @@
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "format/folded.h"
-#include "format/gecko.h"
 #include "format/format.h"
+#include "format/gecko.h"
+#include "format/gecko_reader.h"
 #include "format/pprof.h"
 #include "format/report.h"
-#include "format/stack_json.h"
 #include "format/stack_profile.h"
 #include "format/stack_sink.h"
 #include "geckobpf_abi.h"
@@ -85,7 +85,7 @@ static struct stack_profile *through_json(void)
 	assert_int_equal(fd_read_file(PATH, &text, NULL), 0);
 	unlink(PATH);
 	assert_int_equal(stack_profile_open(&profile), 0);
-	assert_int_equal(stack_json_parse(profile, "made", text, strlen(text), NULL), 0);
+	assert_int_equal(gecko_reader_parse(profile, "made", text, strlen(text), NULL), 0);
 	free(text);
 	profile_summary_clear(&summary);
 	return profile;

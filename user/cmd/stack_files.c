@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cmd/raw_profile.h"
-#include "format/stack_json.h"
+#include "format/gecko_reader.h"
 #include "format/stack_profile.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static int load_raw(struct stack_profile *profile, const char *const *paths, siz
 static int load(struct stack_profile *profile, const char *path)
 {
 	struct error error = {0};
-	int err = stack_json_load(profile, path, &error);
+	int err = gecko_reader_load(profile, path, &error);
 
 	if (err)
 		log_failure(path, err, &error);

@@ -122,7 +122,7 @@ void stack_profile_end_thread(struct stack_profile *profile);
 /* Sorts them by stack, and makes one of those of the same stack. */
 void stack_counts_merge(struct stack_counts *counts);
 
-/* ---- for readers ------------------------------------------------------------------ */
+/* ---- for what is made of it ------------------------------------------------------- */
 
 /* Valid until stack_profile_close(). */
 const char *stack_profile_text(const struct stack_profile *profile, uint32_t id);

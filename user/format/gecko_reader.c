@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stack_json.c - see stack_json.h: the document around the threads.
+ * gecko_reader.c - see gecko_reader.h: the document around the threads.
  *
  *   { meta, threads: [], processes: [ { meta, threads: [ ... ] }, ... ], profilingLog }
  *
  * Members may come in any order. A process gets its name from its first thread; one without threads is none.
  */
-#include "format/stack_json.h"
+#include "format/gecko_reader.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/content.h"
 #include "base/error.h"
+#include "format/content.h"
+#include "format/gecko_reader_thread.h"
 #include "format/json_walk.h"
-#include "format/stack_json_thread.h"
 #include "format/stack_profile.h"
 
 /* A hundred years: no sum of the profile's times overflows. */
@@ -26,7 +26,7 @@
 #define MAX_INTERVAL_MS 10000.0
 #define MAX_MS 1e15
 
-struct loader {
+struct gecko_reader {
 	struct stack_profile *profile;
 	struct error *error;
 	struct json_walk walk;
@@ -39,16 +39,16 @@ struct loader {
 	double died_ms;
 };
 
-static struct stack_source *source_of(const struct loader *loader)
+static struct stack_source *source_of(const struct gecko_reader *reader)
 {
-	return &loader->profile->sources.items[loader->profile->sources.count - 1];
+	return &reader->profile->sources.items[reader->profile->sources.count - 1];
 }
 
-static int skip(struct loader *loader)
+static int skip(struct gecko_reader *reader)
 {
 	const json_t *ignored;
 
-	return json_walk_value(&loader->walk, &ignored);
+	return json_walk_value(&reader->walk, &ignored);
 }
 
 /* ---- meta -------------------------------------------------------------------------- */
@@ -61,43 +61,43 @@ static double number_or(const json_t *object, const char *key, double otherwise)
 	return json_is_number(value) && fabs(number) <= MAX_MS ? number : otherwise;
 }
 
-static int add_known(struct loader *loader, const json_t *value, uint32_t *out)
+static int add_known(struct gecko_reader *reader, const json_t *value, uint32_t *out)
 {
 	if (!json_is_string(value))
 		return 0;
-	return stack_profile_add_text(loader->profile, json_string_value(value),
+	return stack_profile_add_text(reader->profile, json_string_value(value),
 				      json_string_length(value), out);
 }
 
-static int check_meta(const struct loader *loader, const json_t *meta)
+static int check_meta(const struct gecko_reader *reader, const json_t *meta)
 {
 	const json_t *units = json_object_get(meta, "sampleUnits");
 	const char *unit = json_string_value(json_object_get(units, "threadCPUDelta"));
 	double interval_ms = number_or(meta, "interval", 0);
 
 	if (json_object_get(meta, "preprocessedProfileVersion"))
-		return error_set(loader->error, -EBADMSG, NULL, STACK_JSON_PROCESSED);
+		return error_set(reader->error, -EBADMSG, NULL, GECKO_READER_PROCESSED);
 	if (!(interval_ms > 0) || interval_ms > MAX_INTERVAL_MS)
-		return error_set(loader->error, -EBADMSG, NULL, "meta.interval is no interval");
+		return error_set(reader->error, -EBADMSG, NULL, "meta.interval is no interval");
 	if (units && (!unit || strcmp(unit, "ns")))
-		return error_set(loader->error, -EBADMSG, NULL,
+		return error_set(reader->error, -EBADMSG, NULL,
 				 "meta.sampleUnits.threadCPUDelta is not ns");
 	return 0;
 }
 
-static int read_meta(struct loader *loader, const json_t *meta)
+static int read_meta(struct gecko_reader *reader, const json_t *meta)
 {
-	struct stack_source *source = source_of(loader);
-	int err = check_meta(loader, meta);
+	struct stack_source *source = source_of(reader);
+	int err = check_meta(reader, meta);
 
 	if (err)
 		return err;
-	loader->has_meta = true;
+	reader->has_meta = true;
 	source->start_real_ms = number_or(meta, "startTime", 0);
 	source->duration_ms =
 		number_or(meta, "profilingEndTime", 0) - number_or(meta, "profilingStartTime", 0);
 	source->interval_ns = (uint64_t)(number_or(meta, "interval", 0) * 1e6 + 0.5);
-	return add_known(loader, json_object_get(meta, "product"), &source->product);
+	return add_known(reader, json_object_get(meta, "product"), &source->product);
 }
 
 /* ---- profilingLog ------------------------------------------------------------------ */
@@ -138,99 +138,100 @@ static void read_stack_ends(struct stack_source *source, const json_t *ends)
 	}
 }
 
-static int read_log(struct loader *loader, const json_t *logs)
+static int read_log(struct gecko_reader *reader, const json_t *logs)
 {
 	const json_t *log = json_object_get(logs, "geckobpf");
-	struct stack_source *source = source_of(loader);
+	struct stack_source *source = source_of(reader);
 
 	if (!json_is_object(log))
 		return 0;
 	source->has_log = true;
 	read_losses(source, log);
 	read_stack_ends(source, json_object_get(log, "user_stacks"));
-	return add_known(loader, json_object_get(log, "version"), &source->version);
+	return add_known(reader, json_object_get(log, "version"), &source->version);
 }
 
 /* Reads a value as a tree and hands it on. */
-static int with_tree(struct loader *loader, int (*use)(struct loader *loader, const json_t *tree))
+static int with_tree(struct gecko_reader *reader,
+		     int (*use)(struct gecko_reader *reader, const json_t *tree))
 {
 	const json_t *tree;
-	int err = json_walk_value(&loader->walk, &tree);
+	int err = json_walk_value(&reader->walk, &tree);
 
-	return err ? err : use(loader, tree);
+	return err ? err : use(reader, tree);
 }
 
 /* ---- processes --------------------------------------------------------------------- */
 
-static int add_process(struct loader *loader, const struct thread_place *place,
+static int add_process(struct gecko_reader *reader, const struct thread_place *place,
 		       const json_t *thread)
 {
 	struct stack_process process = {
 		.born_ms = number_or(thread, "registerTime", NAN),
 		.died_ms = NAN,
 	};
-	int err = stack_json_thread_process(place, thread, &process.name, &process.pid);
+	int err = gecko_reader_thread_process(place, thread, &process.name, &process.pid);
 
 	if (!err)
-		err = stack_profile_add_process(loader->profile, &process);
+		err = stack_profile_add_process(reader->profile, &process);
 	if (!err)
-		loader->has_process = true;
+		reader->has_process = true;
 	return err;
 }
 
 static int on_thread(void *context, size_t index)
 {
-	struct loader *loader = context;
-	struct thread_place place = {.profile = loader->profile, .error = loader->error};
+	struct gecko_reader *reader = context;
+	struct thread_place place = {.profile = reader->profile, .error = reader->error};
 	const json_t *thread;
-	int err = json_walk_value(&loader->walk, &thread);
+	int err = json_walk_value(&reader->walk, &thread);
 
 	if (err)
 		return err;
-	snprintf(place.name, sizeof(place.name), "%sthreads[%zu]", loader->place, index);
-	if (!loader->has_process)
-		err = add_process(loader, &place, thread);
+	snprintf(place.name, sizeof(place.name), "%sthreads[%zu]", reader->place, index);
+	if (!reader->has_process)
+		err = add_process(reader, &place, thread);
 	if (!err)
-		err = stack_json_thread(&place, thread, &loader->cpu_left_ns);
+		err = gecko_reader_thread(&place, thread, &reader->cpu_left_ns);
 	return err;
 }
 
-static int read_process_meta(struct loader *loader, const json_t *meta)
+static int read_process_meta(struct gecko_reader *reader, const json_t *meta)
 {
-	loader->died_ms = number_or(meta, "shutdownTime", NAN);
+	reader->died_ms = number_or(meta, "shutdownTime", NAN);
 	return 0;
 }
 
 static int on_process_member(void *context, const char *key)
 {
-	struct loader *loader = context;
+	struct gecko_reader *reader = context;
 
 	if (!strcmp(key, "meta"))
-		return with_tree(loader, read_process_meta);
+		return with_tree(reader, read_process_meta);
 	if (!strcmp(key, "threads"))
-		return json_walk_array(&loader->walk, on_thread, loader);
-	return skip(loader);
+		return json_walk_array(&reader->walk, on_thread, reader);
+	return skip(reader);
 }
 
-static void begin_process(struct loader *loader, const char *place)
+static void begin_process(struct gecko_reader *reader, const char *place)
 {
-	snprintf(loader->place, sizeof(loader->place), "%s", place);
-	loader->has_process = false;
-	loader->died_ms = NAN;
+	snprintf(reader->place, sizeof(reader->place), "%s", place);
+	reader->has_process = false;
+	reader->died_ms = NAN;
 }
 
 static int on_process(void *context, size_t index)
 {
-	struct loader *loader = context;
-	struct stack_profile *profile = loader->profile;
+	struct gecko_reader *reader = context;
+	struct stack_profile *profile = reader->profile;
 	char place[40];
 	int err;
 
 	snprintf(place, sizeof(place), "processes[%zu].", index);
-	begin_process(loader, place);
-	err = json_walk_object(&loader->walk, on_process_member, loader);
-	if (!err && loader->has_process)
-		profile->processes.items[profile->processes.count - 1].died_ms = loader->died_ms;
+	begin_process(reader, place);
+	err = json_walk_object(&reader->walk, on_process_member, reader);
+	if (!err && reader->has_process)
+		profile->processes.items[profile->processes.count - 1].died_ms = reader->died_ms;
 	return err;
 }
 
@@ -238,33 +239,33 @@ static int on_process(void *context, size_t index)
 
 static int on_member(void *context, const char *key)
 {
-	struct loader *loader = context;
+	struct gecko_reader *reader = context;
 
 	if (!strcmp(key, "meta"))
-		return with_tree(loader, read_meta);
+		return with_tree(reader, read_meta);
 	if (!strcmp(key, "profilingLog"))
-		return with_tree(loader, read_log);
+		return with_tree(reader, read_log);
 	if (!strcmp(key, "processes"))
-		return json_walk_array(&loader->walk, on_process, loader);
+		return json_walk_array(&reader->walk, on_process, reader);
 	if (!strcmp(key, "threads")) {
-		begin_process(loader, "");
-		return json_walk_array(&loader->walk, on_thread, loader);
+		begin_process(reader, "");
+		return json_walk_array(&reader->walk, on_thread, reader);
 	}
-	return skip(loader);
+	return skip(reader);
 }
 
-static int add_source(struct loader *loader, const char *path)
+static int add_source(struct gecko_reader *reader, const char *path)
 {
 	struct stack_source source = {.product = STACK_NONE, .version = STACK_NONE};
-	int err = stack_profile_add_text(loader->profile, path, strlen(path), &source.path);
+	int err = stack_profile_add_text(reader->profile, path, strlen(path), &source.path);
 
-	return err ? err : stack_profile_add_source(loader->profile, &source);
+	return err ? err : stack_profile_add_source(reader->profile, &source);
 }
 
-int stack_json_parse(struct stack_profile *profile, const char *path, const char *text, size_t size,
-		     struct error *error)
+int gecko_reader_parse(struct stack_profile *profile, const char *path, const char *text,
+		       size_t size, struct error *error)
 {
-	struct loader loader = {
+	struct gecko_reader reader = {
 		.profile = profile,
 		.error = error,
 		.walk = {.text = text, .size = size, .error = error},
@@ -274,18 +275,18 @@ int stack_json_parse(struct stack_profile *profile, const char *path, const char
 
 	if (!size)
 		return error_set(error, -EBADMSG, NULL, "it is empty");
-	err = add_source(&loader, path);
+	err = add_source(&reader, path);
 	if (!err)
-		err = json_walk_object(&loader.walk, on_member, &loader);
+		err = json_walk_object(&reader.walk, on_member, &reader);
 	if (!err)
-		err = json_walk_end(&loader.walk);
-	json_walk_close(&loader.walk);
-	if (!err && !loader.has_meta)
+		err = json_walk_end(&reader.walk);
+	json_walk_close(&reader.walk);
+	if (!err && !reader.has_meta)
 		err = error_set(error, -EBADMSG, NULL, "it has no meta");
 	return err;
 }
 
-int stack_json_load(struct stack_profile *profile, const char *path, struct error *error)
+int gecko_reader_load(struct stack_profile *profile, const char *path, struct error *error)
 {
 	size_t size;
 	char *text;
@@ -293,7 +294,7 @@ int stack_json_load(struct stack_profile *profile, const char *path, struct erro
 
 	if (err)
 		return err;
-	err = stack_json_parse(profile, path, text, size, error);
+	err = gecko_reader_parse(profile, path, text, size, error);
 	free(text);
 	return err;
 }

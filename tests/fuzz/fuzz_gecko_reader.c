@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fuzz_stack_json.c - any bytes as a Gecko profile; what loads must add up, and be writable in every format. */
+/* fuzz_gecko_reader.c - any bytes as a Gecko profile; what loads must add up, and be writable in every format. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "format/folded.h"
+#include "format/gecko_reader.h"
 #include "format/hot_list.h"
 #include "format/pprof.h"
 #include "format/report.h"
-#include "format/stack_json.h"
 #include "format/stack_profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int err;
 
 	check(!stack_profile_open(&profile));
-	err = stack_json_parse(profile, "fuzz", (const char *)data, size, &error);
+	err = gecko_reader_parse(profile, "fuzz", (const char *)data, size, &error);
 	/* Whoever is refused is told why. */
 	check(!err || error.cause[0]);
 	if (!err) {

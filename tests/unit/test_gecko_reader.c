@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_stack_json.c - Gecko profiles into profiles of stacks: what is right, and what is wrong where. */
+/* test_gecko_reader.c - Gecko profiles into profiles of stacks: what is right, and what is wrong where. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #include "alloc.h"
 #include "base/error.h"
-#include "format/stack_json.h"
+#include "format/gecko_reader.h"
 #include "format/stack_profile.h"
 
 #define META                                                                                       \
@@ -60,7 +60,7 @@ static int parse_bytes(const char *text, size_t size, struct stack_profile **pro
 	assert_non_null(copy);
 	memcpy(copy + 1, text, size);
 	assert_int_equal(stack_profile_open(profile), 0);
-	err = stack_json_parse(*profile, "app.json", copy + 1, size, error);
+	err = gecko_reader_parse(*profile, "app.json", copy + 1, size, error);
 	free(copy);
 	return err;
 }
@@ -184,7 +184,7 @@ static void test_two_files(void **state)
 	struct error error;
 
 	(void)state;
-	assert_int_equal(stack_json_parse(profile, "second", DOCUMENT, strlen(DOCUMENT), &error),
+	assert_int_equal(gecko_reader_parse(profile, "second", DOCUMENT, strlen(DOCUMENT), &error),
 			 0);
 	assert_int_equal(profile->sources.count, 2);
 	assert_int_equal(profile->sources.items[0].samples_lost, 3);
@@ -402,14 +402,14 @@ static char *deep_thread(int depth)
 
 static void test_depth(void **state)
 {
-	char *text = deep_thread(STACK_JSON_MAX_DEPTH);
+	char *text = deep_thread(GECKO_READER_MAX_DEPTH);
 	struct stack_profile *profile = parse(text);
 
 	(void)state;
 	assert_int_equal(profile->threads.items[0].counts.count, 1);
 	stack_profile_close(profile);
 	free(text);
-	text = deep_thread(STACK_JSON_MAX_DEPTH + 1);
+	text = deep_thread(GECKO_READER_MAX_DEPTH + 1);
 	expect_error(text, strlen(text),
 		     "threads[0].stackTable.data[8192].prefix makes the stack too deep");
 	free(text);
@@ -424,7 +424,7 @@ static int attempt(void *context)
 
 	if (err)
 		return err;
-	err = stack_json_parse(profile, "app.json", DOCUMENT, strlen(DOCUMENT), NULL);
+	err = gecko_reader_parse(profile, "app.json", DOCUMENT, strlen(DOCUMENT), NULL);
 	stack_profile_close(profile);
 	return err;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stack_json_thread.c - see stack_json_thread.h.
+ * gecko_reader_thread.c - see gecko_reader_thread.h.
  *
  * samples ──> stackTable ──> frameTable ──> stringTable: each is read after those it points into, so that every
  * index can be checked at once. The prefix of a stack is a row before it, so there are no cycles.
  */
-#include "format/stack_json_thread.h"
+#include "format/gecko_reader_thread.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "format/stack_json.h"
+#include "format/gecko_reader.h"
 #include "format/stack_profile.h"
 
 #define MAX_COLUMNS 3
@@ -25,7 +25,7 @@
 #define MAIN_THREAD_NAME "GeckoMain"
 #define MAIN_THREAD_SHOWN "main thread"
 
-struct reader {
+struct thread_reader {
 	const struct thread_place *place;
 	const json_t *thread;
 	uint32_t *functions; /* by row of frameTable */
@@ -49,20 +49,20 @@ struct table {
 	size_t at[MAX_COLUMNS]; /* of the columns, in a row */
 };
 
-static int wrong_table(const struct reader *reader, const char *name, const char *what)
+static int wrong_table(const struct thread_reader *reader, const char *name, const char *what)
 {
 	return error_set(reader->place->error, -EBADMSG, NULL, "%s.%s%s", reader->place->name, name,
 			 what);
 }
 
-static int wrong_cell(const struct reader *reader, const struct table *table, size_t row,
+static int wrong_cell(const struct thread_reader *reader, const struct table *table, size_t row,
 		      int column, const char *what)
 {
 	return error_set(reader->place->error, -EBADMSG, NULL, "%s.%s.data[%zu].%s %s",
 			 reader->place->name, table->name, row, table->columns[column], what);
 }
 
-static int find_table(const struct reader *reader, struct table *table)
+static int find_table(const struct thread_reader *reader, struct table *table)
 {
 	const json_t *object = json_object_get(reader->thread, table->name);
 	const json_t *schema = json_object_get(object, "schema");
@@ -89,7 +89,7 @@ static const json_t *cell(const struct table *table, size_t row, int column)
 	return json_is_null(value) ? NULL : value;
 }
 
-static int read_index(const struct reader *reader, const struct table *table, size_t row,
+static int read_index(const struct thread_reader *reader, const struct table *table, size_t row,
 		      int column, size_t limit, uint32_t *out)
 {
 	const json_t *value = cell(table, row, column);
@@ -106,7 +106,7 @@ static int read_index(const struct reader *reader, const struct table *table, si
 
 /* ---- tables ------------------------------------------------------------------------ */
 
-static int read_frames(struct reader *reader)
+static int read_frames(struct thread_reader *reader)
 {
 	struct table table = {.name = "frameTable", .columns = {"location"}};
 	const json_t *strings = json_object_get(reader->thread, "stringTable"), *text;
@@ -133,7 +133,7 @@ static int read_frames(struct reader *reader)
 	return err;
 }
 
-static int read_stack(struct reader *reader, const struct table *table, size_t i)
+static int read_stack(struct thread_reader *reader, const struct table *table, size_t i)
 {
 	struct row *row = &reader->rows[i];
 	uint32_t prefix, caller = STACK_NONE, frame;
@@ -147,7 +147,7 @@ static int read_stack(struct reader *reader, const struct table *table, size_t i
 		caller = reader->rows[prefix].stack;
 		row->depth = reader->rows[prefix].depth + 1;
 	}
-	if (row->depth > STACK_JSON_MAX_DEPTH)
+	if (row->depth > GECKO_READER_MAX_DEPTH)
 		return wrong_cell(reader, table, i, 0, "makes the stack too deep");
 	err = read_index(reader, table, i, 1, reader->frame_count, &frame);
 	if (err)
@@ -156,7 +156,7 @@ static int read_stack(struct reader *reader, const struct table *table, size_t i
 				       &row->stack);
 }
 
-static int read_stacks(struct reader *reader)
+static int read_stacks(struct thread_reader *reader)
 {
 	struct table table = {.name = "stackTable", .columns = {"prefix", "frame"}};
 	size_t i;
@@ -177,7 +177,7 @@ static int read_stacks(struct reader *reader)
 
 enum sample_column { SAMPLE_STACK, SAMPLE_TIME, SAMPLE_CPU };
 
-static int read_time(struct reader *reader, const struct table *table, size_t i)
+static int read_time(struct thread_reader *reader, const struct table *table, size_t i)
 {
 	const json_t *value = cell(table, i, SAMPLE_TIME);
 	double time_ms = json_number_value(value);
@@ -193,7 +193,8 @@ static int read_time(struct reader *reader, const struct table *table, size_t i)
 }
 
 /* What the thread used since the row before; the first one has none before it. */
-static int read_cpu(struct reader *reader, const struct table *table, size_t i, uint64_t *cpu_ns)
+static int read_cpu(struct thread_reader *reader, const struct table *table, size_t i,
+		    uint64_t *cpu_ns)
 {
 	const json_t *value = cell(table, i, SAMPLE_CPU);
 	json_int_t delta = json_integer_value(value);
@@ -210,7 +211,7 @@ static int read_cpu(struct reader *reader, const struct table *table, size_t i, 
 	return 0;
 }
 
-static int read_sample(struct reader *reader, const struct table *table, size_t i)
+static int read_sample(struct thread_reader *reader, const struct table *table, size_t i)
 {
 	uint64_t cpu_ns;
 	uint32_t row;
@@ -232,7 +233,7 @@ static int read_sample(struct reader *reader, const struct table *table, size_t 
 	return 0;
 }
 
-static int read_samples(struct reader *reader)
+static int read_samples(struct thread_reader *reader)
 {
 	struct table table = {.name = "samples", .columns = {"stack", "time", "threadCPUDelta"}};
 	size_t i;
@@ -243,7 +244,7 @@ static int read_samples(struct reader *reader)
 	return err;
 }
 
-static int add_counts(struct reader *reader)
+static int add_counts(struct thread_reader *reader)
 {
 	struct stack_count count = {.stack = STACK_OF_NONE, .cpu_ns = reader->no_stack_cpu_ns};
 	size_t i;
@@ -291,8 +292,8 @@ static int read_name(const struct thread_place *place, const json_t *thread, uin
 	return read_text(place, thread, "name", out);
 }
 
-int stack_json_thread_process(const struct thread_place *place, const json_t *thread,
-			      uint32_t *name, uint32_t *pid)
+int gecko_reader_thread_process(const struct thread_place *place, const json_t *thread,
+				uint32_t *name, uint32_t *pid)
 {
 	int err = read_text(place, thread, "pid", pid);
 
@@ -308,7 +309,7 @@ static double read_ms(const json_t *thread, const char *key)
 	return json_number_value(value);
 }
 
-static int add_thread(const struct reader *reader)
+static int add_thread(const struct thread_reader *reader)
 {
 	struct stack_thread thread = {
 		.born_ms = read_ms(reader->thread, "registerTime"),
@@ -323,9 +324,10 @@ static int add_thread(const struct reader *reader)
 	return err ? err : stack_profile_add_thread(reader->place->profile, &thread);
 }
 
-int stack_json_thread(const struct thread_place *place, const json_t *thread, uint64_t *cpu_left_ns)
+int gecko_reader_thread(const struct thread_place *place, const json_t *thread,
+			uint64_t *cpu_left_ns)
 {
-	struct reader reader = {
+	struct thread_reader reader = {
 		.place = place,
 		.thread = thread,
 		.cpu_left_ns = cpu_left_ns,
@@ -335,7 +337,7 @@ int stack_json_thread(const struct thread_place *place, const json_t *thread, ui
 	int err;
 
 	if (!json_object_get(thread, "frameTable") && !json_object_get(thread, "stringTable"))
-		return error_set(place->error, -EBADMSG, NULL, STACK_JSON_PROCESSED);
+		return error_set(place->error, -EBADMSG, NULL, GECKO_READER_PROCESSED);
 	err = read_frames(&reader);
 	if (!err)
 		err = read_stacks(&reader);
