@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/raw.h"
+#include "unwind/raw_sample.h"
 #include "unwind/table.h"
 #include "unwind/table_store.h"
 
@@ -156,32 +156,33 @@ static void take_mappings(struct input *input, struct code *code, int32_t page_o
 
 /* ---- the walk -------------------------------------------------------------------------------------------- */
 
-static void check(const struct raw_stack *stack, const uint64_t *words, uint32_t count, uint8_t end)
+static void check(const struct raw_sample *sample, const uint64_t *words, uint32_t count,
+		  uint8_t end)
 {
 	const uint64_t pc_mask = (1ULL << GB_FRAME_PC_BITS) - 1;
 	uint32_t at = 0, frames = 0;
 
 	if (!count || count > GB_MAX_USER_WORDS || end >= GB_STACK_END_COUNT ||
 	    end == GB_STACK_NONE || end == GB_STACK_RAW ||
-	    (words[0] & pc_mask) != (stack->regs[GB_REG_RIP] & pc_mask))
+	    (words[0] & pc_mask) != (sample->regs[GB_REG_RIP] & pc_mask))
 		abort();
 	for (; at < count; frames++)
 		at += words[at] >> GB_FRAME_PC_BITS == GB_FRAME_FAR ? 2 : 1;
 	if (at != count || frames > GB_MAX_USER_FRAMES ||
-	    (end == GB_STACK_NO_PROCESS) != !stack->mapping_count)
+	    (end == GB_STACK_NO_PROCESS) != !sample->mapping_count)
 		abort();
 	if (end == GB_STACK_FULL && frames < GB_MAX_USER_FRAMES && count + 2 <= GB_MAX_USER_WORDS)
 		abort();
 }
 
-static void walk(const struct table_store *store, const struct raw_stack *stack)
+static void walk(const struct table_store *store, const struct raw_sample *sample)
 {
 	static uint64_t words[GB_MAX_USER_WORDS], again[GB_MAX_USER_WORDS];
 	uint8_t end = 0, end_again = 0;
-	uint32_t count = raw_unwind(store, stack, words, &end);
+	uint32_t count = raw_sample_unwind(store, sample, words, &end);
 
-	check(stack, words, count, end);
-	if (raw_unwind(store, stack, again, &end_again) != count || end != end_again ||
+	check(sample, words, count, end);
+	if (raw_sample_unwind(store, sample, again, &end_again) != count || end != end_again ||
 	    memcmp(words, again, count * sizeof(words[0])))
 		abort();
 }
@@ -190,19 +191,19 @@ static void take_stack(struct input *input, const struct table_store *store,
 		       const struct code *code)
 {
 	uint64_t regs[GB_RAW_REGS], *words = malloc(MAX_STACK_WORDS * sizeof(*words)), *exact;
-	struct raw_stack stack = {
+	struct raw_sample sample = {
 		.regs = regs, .mappings = code->mappings, .mapping_count = code->mapping_count};
 	size_t i;
 
 	for (i = 0; i < GB_RAW_REGS; i++)
 		regs[i] = take_value(input);
-	while (words && input->left && stack.word_count < MAX_STACK_WORDS)
-		words[stack.word_count++] = take_value(input);
-	exact = realloc(words, stack.word_count * sizeof(*words) + 1);
+	while (words && input->left && sample.word_count < MAX_STACK_WORDS)
+		words[sample.word_count++] = take_value(input);
+	exact = realloc(words, sample.word_count * sizeof(*words) + 1);
 	if (!exact)
 		abort();
-	stack.words = exact;
-	walk(store, &stack);
+	sample.words = exact;
+	walk(store, &sample);
 	free(exact);
 }
 

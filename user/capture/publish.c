@@ -15,7 +15,7 @@
 #include "recording/sample_frames.h"
 #include "target/object.h"
 #include "target/process.h"
-#include "unwind/raw.h"
+#include "unwind/raw_sample.h"
 #include "unwind/table_store.h"
 
 #include <errno.h>
@@ -331,18 +331,18 @@ void publisher_unwind(struct publisher *publisher, const struct process *process
 {
 	const struct sample_part user = sample_user_part(raw);
 	const uint64_t *words = (const uint64_t *)raw->pc + user.at;
-	struct raw_stack stack = {.regs = words};
+	struct raw_sample sample = {.regs = words};
 	struct published *published;
 
 	sample_without_user(raw, out);
 	if (user.words >= GB_RAW_REGS && !published_of(publisher, process, &published)) {
-		stack.words = words + GB_RAW_REGS;
-		stack.word_count = user.words - GB_RAW_REGS;
-		stack.mappings = plain_mappings(publisher, published);
-		stack.mapping_count = stack.mappings ? published->set.count : 0;
+		sample.words = words + GB_RAW_REGS;
+		sample.word_count = user.words - GB_RAW_REGS;
+		sample.mappings = plain_mappings(publisher, published);
+		sample.mapping_count = sample.mappings ? published->set.count : 0;
 		out->runs[user.run].words =
-			(__u16)raw_unwind(file_tables_store(publisher->files), &stack,
-					  (uint64_t *)out->pc + user.at, &out->user_end);
+			(__u16)raw_sample_unwind(file_tables_store(publisher->files), &sample,
+						 (uint64_t *)out->pc + user.at, &out->user_end);
 	}
 	out->hdr.size = (__u32)sample_bytes(out);
 }

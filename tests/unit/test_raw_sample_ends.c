@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "raw_fixture.h"
+#include "raw_sample_fixture.h"
 
 /* ---- addresses without code ------------------------------------------------------------------------------- */
 
@@ -263,11 +263,12 @@ static void recurse(size_t depth)
 /* All frames of recurse(), up to the `count`th. */
 static void assert_recursion(uint8_t end, size_t count, size_t depth)
 {
-	static struct raw_frame expected[GB_MAX_USER_FRAMES];
+	static struct unwound_frame expected[GB_MAX_USER_FRAMES];
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		expected[i] = (struct raw_frame){FN(i < depth ? RSP8 : END) + (i > 0), AT(i + 1)};
+		expected[i] =
+			(struct unwound_frame){FN(i < depth ? RSP8 : END) + (i > 0), AT(i + 1)};
 	assert_frames(end, count, expected);
 }
 
@@ -287,7 +288,7 @@ static void deepest(void **state)
 static void no_more_words(void **state)
 {
 	size_t i, frames = GB_MAX_USER_WORDS * 2 / 3;
-	static struct raw_frame expected[GB_MAX_USER_WORDS];
+	static struct unwound_frame expected[GB_MAX_USER_WORDS];
 
 	leaf(FN(SIGNAL), 0);
 	stack.words[5 + GB_REG_RIP] = FN(SIGNAL) + 3;
@@ -295,10 +296,10 @@ static void no_more_words(void **state)
 	stack.words[55 + GB_REG_RIP] = FN(SIGNAL) + 7;
 	stack.words[55 + GB_REG_RSP] = AT(0);
 	for (i = 0; i <= frames; i++)
-		expected[i] = (struct raw_frame){FN(SIGNAL) + (i % 2 ? 3
-							       : i   ? 7
-								     : 0),
-						 AT(i % 2 ? 0 : 50)};
+		expected[i] = (struct unwound_frame){FN(SIGNAL) + (i % 2 ? 3
+								   : i   ? 7
+									 : 0),
+						     AT(i % 2 ? 0 : 50)};
 	unwind();
 	assert_int_equal(walk.count, GB_MAX_USER_WORDS - 1); /* the next could need two */
 	assert_frames(GB_STACK_FULL, frames, expected);

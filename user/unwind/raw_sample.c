@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* raw.c - see raw.h. Memory beyond the copy cannot be read; a walk that gets there ends as "stack not readable". */
-#include "unwind/raw.h"
+/*
+ * raw_sample.c - see raw_sample.h. Memory beyond the copy cannot be read; a walk that gets there ends as "stack not
+ * readable".
+ */
+#include "unwind/raw_sample.h"
 
 #include "unwind/table_store.h"
 
@@ -11,37 +14,37 @@
 #include "geckobpf_unwind.h"
 
 /* The walk's state, and what it reads from. `unwind` is first, so that the one leads to the other. */
-struct raw_walk {
+struct raw_sample_walk {
 	struct gb_unwind unwind;
 	const struct table_store *store;
-	const struct raw_stack *stack;
+	const struct raw_sample *sample;
 	struct gb_cached_rule slot;
 	uint64_t *words;
 };
 
-static struct raw_walk *walk_of(struct gb_unwind *u)
+static struct raw_sample_walk *walk_of(struct gb_unwind *u)
 {
-	return (struct raw_walk *)u;
+	return (struct raw_sample_walk *)u;
 }
 
 static GB_INLINE int gb_find_mapping(struct gb_unwind *u, __u64 pc, struct gb_mapping *mapping)
 {
-	const struct raw_stack *stack = walk_of(u)->stack;
-	size_t low = 0, high = stack->mapping_count;
+	const struct raw_sample *sample = walk_of(u)->sample;
+	size_t low = 0, high = sample->mapping_count;
 
 	if (!high)
 		return 2;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (stack->mappings[middle].end <= pc)
+		if (sample->mappings[middle].end <= pc)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == stack->mapping_count || pc < stack->mappings[low].begin)
+	if (low == sample->mapping_count || pc < sample->mappings[low].begin)
 		return 1;
-	*mapping = stack->mappings[low];
+	*mapping = sample->mappings[low];
 	return 0;
 }
 
@@ -60,13 +63,13 @@ static GB_INLINE int gb_find_rule(struct gb_unwind *u, const struct gb_mapping *
 
 static GB_INLINE int gb_read_user(struct gb_unwind *u, __u64 address, void *to, __u32 bytes)
 {
-	const struct raw_stack *stack = walk_of(u)->stack;
-	uint64_t start = stack->regs[GB_REG_SP], offset = address - start;
+	const struct raw_sample *sample = walk_of(u)->sample;
+	uint64_t start = sample->regs[GB_REG_SP], offset = address - start;
 
-	if (address < start || offset > stack->word_count * 8 ||
-	    stack->word_count * 8 - offset < bytes)
+	if (address < start || offset > sample->word_count * 8 ||
+	    sample->word_count * 8 - offset < bytes)
 		return 1;
-	memcpy(to, (const char *)stack->words + offset, bytes);
+	memcpy(to, (const char *)sample->words + offset, bytes);
 	return 0;
 }
 
@@ -83,13 +86,13 @@ static GB_INLINE void gb_put_word(struct gb_unwind *u, __u32 index, __u64 word)
 		walk_of(u)->words[index] = word;
 }
 
-uint32_t raw_unwind(const struct table_store *store, const struct raw_stack *stack, uint64_t *words,
-		    uint8_t *end)
+uint32_t raw_sample_unwind(const struct table_store *store, const struct raw_sample *sample,
+			   uint64_t *words, uint8_t *end)
 {
-	struct raw_walk walk = {.store = store, .stack = stack, .words = words};
+	struct raw_sample_walk walk = {.store = store, .sample = sample, .words = words};
 	int i;
 
-	memcpy(walk.unwind.regs, stack->regs, sizeof(walk.unwind.regs));
+	memcpy(walk.unwind.regs, sample->regs, sizeof(walk.unwind.regs));
 	walk.unwind.known = ~0U;
 	walk.unwind.generation = 1;
 	walk.unwind.max_words = GB_MAX_USER_WORDS;

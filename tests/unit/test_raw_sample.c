@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "raw_fixture.h"
+#include "raw_sample_fixture.h"
 
 /* ---- RSP and RBP ---------------------------------------------------------------------------------------- */
 

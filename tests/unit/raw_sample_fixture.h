@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * raw_fixture.h - code whose functions have one rule each, stacks written word by word, and what the unwinder makes of
- * them. After cmocka.h.
+ * raw_sample_fixture.h - code whose functions have one rule each, stacks written word by word, and what the unwinder
+ * makes of them. After cmocka.h.
  *
  *   FN(RSP32)      where the function with that rule begins; each is 16 bytes long
  *   AT(3)          the address of the stack's word 3; RSP is AT(0)
  *   leaf(FN(RSP8), 0);
  *   stack.words[0] = FN(END) + 1;
  *   unwind();
- *   assert_frames(GB_STACK_COMPLETE, 2, (struct raw_frame[]){{FN(RSP8), AT(1)}, {FN(END) + 1, AT(2)}});
+ *   assert_frames(GB_STACK_COMPLETE, 2, (struct unwound_frame[]){{FN(RSP8), AT(1)}, {FN(END) + 1, AT(2)}});
  */
-#ifndef GECKOBPF_TESTS_RAW_FIXTURE_H
-#define GECKOBPF_TESTS_RAW_FIXTURE_H
+#ifndef GECKOBPF_TESTS_RAW_SAMPLE_FIXTURE_H
+#define GECKOBPF_TESTS_RAW_SAMPLE_FIXTURE_H
 
-#include "unwind/raw.h"
+#include "unwind/raw_sample.h"
 #include "unwind/table.h"
 #include "unwind/table_store.h"
 
@@ -200,24 +200,24 @@ static inline void leaf(uint64_t pc, uint64_t rbp)
 static inline void unwind(void)
 {
 	uint64_t *exact = malloc(stack.count * sizeof(*exact) + !stack.count);
-	const struct raw_stack raw = {stack.regs, exact, stack.count, mappings,
-				      stack.mapping_count};
+	const struct raw_sample sample = {stack.regs, exact, stack.count, mappings,
+					  stack.mapping_count};
 
 	assert_non_null(exact);
 	memcpy(exact, stack.words, stack.count * sizeof(*exact));
 	memset(&walk, 0xee, sizeof(walk));
-	walk.count = raw_unwind(code_store, &raw, walk.words, &walk.end);
+	walk.count = raw_sample_unwind(code_store, &sample, walk.words, &walk.end);
 	free(exact);
 }
 
 /* ---- what came of them ----------------------------------------------------------------------------------------- */
 
-struct raw_frame {
+struct unwound_frame {
 	uint64_t pc, cfa;
 };
 
 /* Reads the frame at word `at`, whose RSP is *sp, which becomes its caller's. Returns where the next one is. */
-static inline uint32_t decode(uint32_t at, uint64_t *sp, struct raw_frame *frame)
+static inline uint32_t decode(uint32_t at, uint64_t *sp, struct unwound_frame *frame)
 {
 	uint64_t word = walk.words[at++], size = word >> GB_FRAME_PC_BITS;
 
@@ -233,10 +233,10 @@ static inline uint32_t decode(uint32_t at, uint64_t *sp, struct raw_frame *frame
 }
 
 /* These frames, no others, and that end. */
-static inline void assert_frames(uint8_t end, size_t count, const struct raw_frame *expected)
+static inline void assert_frames(uint8_t end, size_t count, const struct unwound_frame *expected)
 {
 	uint64_t sp = stack.regs[GB_REG_RSP];
-	struct raw_frame frame;
+	struct unwound_frame frame;
 	uint32_t at = 0;
 	size_t i;
 
@@ -253,7 +253,8 @@ static inline void assert_frames(uint8_t end, size_t count, const struct raw_fra
 }
 
 #define FRAMES(...)                                                                                \
-	sizeof((struct raw_frame[]){__VA_ARGS__}) / sizeof(struct raw_frame), (struct raw_frame[]) \
+	sizeof((struct unwound_frame[]){__VA_ARGS__}) / sizeof(struct unwound_frame),              \
+		(struct unwound_frame[])                                                           \
 	{                                                                                          \
 		__VA_ARGS__                                                                        \
 	}
