@@ -17,12 +17,12 @@
 
 #include "buffer/profile_buffer.h"
 #include "geckobpf_abi.h"
+#include "base/u64_map.h"
+#include "format/display_name.h"
 #include "profile/frame_kind.h"
 #include "profile/frames.h"
-#include "profile/profile.h"
-#include "format/label.h"
 #include "profile/libs.h"
-#include "base/u64_map.h"
+#include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/object_files.h"
 #include "symbol/symbol_files.h"
@@ -32,24 +32,24 @@
 
 #include "alloc.h"
 
-/* ---- labels ---------------------------------------------------------------------------- */
+/* ---- display names --------------------------------------------------------------------- */
 
-static struct label label;
+static struct display_name display_name;
 
-static const char *text_of_label(int err)
+static const char *text_of_name(int err)
 {
 	static char text[256];
 
 	assert_int_equal(err, 0);
-	assert_true(label.count < sizeof(text));
-	memcpy(text, label.items, label.count);
-	text[label.count] = '\0';
+	assert_true(display_name.count < sizeof(text));
+	memcpy(text, display_name.items, display_name.count);
+	text[display_name.count] = '\0';
 	return text;
 }
 
 static const char *text_of_function(const struct profile_function *function)
 {
-	return text_of_label(label_function(&label, function));
+	return text_of_name(display_name_set(&display_name, function));
 }
 
 static const char *text_of_code(const char *name, const char *lib, uint64_t value)
@@ -59,7 +59,7 @@ static const char *text_of_code(const char *name, const char *lib, uint64_t valu
 	return text_of_function(&function);
 }
 
-static void labels(void **state)
+static void display_names(void **state)
 {
 	assert_string_equal(text_of_code("f(int)", "libc.so.6", 0), "f(int) (in libc.so.6)");
 	assert_string_equal(text_of_code("f", "a (deleted)", 0), "f (in a (deleted])");
@@ -70,7 +70,7 @@ static void labels(void **state)
 	assert_string_equal(text_of_code(NULL, "0xlib)", 1), "_0xlib]+0x1 (in 0xlib])");
 	assert_string_equal(text_of_code(NULL, NULL, UINT64_MAX), "0xffffffffffffffff");
 	assert_string_equal(text_of_code("(truncated: a\tb)", NULL, 0), "(truncated: a?b)");
-	label_clear(&label);
+	display_name_clear(&display_name);
 }
 
 /* ---- frames ---------------------------------------------------------------------------- */
@@ -236,7 +236,7 @@ static void user_functions(void **state)
 	/* A return address right behind a function's last instruction belongs to that function. */
 	assert_string_equal(name_of(&room, address + 1, false, false), "frames_landmark (in exe)");
 	assert_string_not_equal(name_of(&room, address, false, false), "frames_landmark (in exe)");
-	label_clear(&label);
+	display_name_clear(&display_name);
 	close_room(&room);
 }
 
@@ -261,7 +261,7 @@ static void user_without_names(void **state)
 	assert_string_equal(name_of(&room, GB_STACK_END_COUNT, false, true),
 			    "[unknown] (in [unmapped])");
 	assert_int_equal(frames_unnamed(room.frames), 6);
-	label_clear(&label);
+	display_name_clear(&display_name);
 	close_room(&room);
 }
 
@@ -277,7 +277,7 @@ static void kernel_functions(void **state)
 	assert_string_equal(name_of(&room, 0xffffffffc0000010, true, true), "mod_fn (in [mod])");
 	assert_string_equal(name_of(&room, 0xffff800000000000, true, true),
 			    "[unknown] (in [kernel])");
-	label_clear(&label);
+	display_name_clear(&display_name);
 	close_room(&room);
 }
 
@@ -295,7 +295,7 @@ static void addresses(void **state)
 	/* Which libs to list is known here too. */
 	assert_int_not_equal(u64_map_get(frames_objects(room.frames), lib.number), U64_MAP_NONE);
 	assert_int_equal(u64_map_get(frames_objects(room.frames), self.number), U64_MAP_NONE);
-	label_clear(&label);
+	display_name_clear(&display_name);
 	close_room(&room);
 }
 
@@ -339,7 +339,7 @@ static void stack_ends(void **state)
 	assert_string_equal(text_of_end(&room, UINT64_MAX), "(truncated: reason not known)");
 	assert_string_equal(text_of_end(&room, (1ULL << 32) + GB_STACK_FULL),
 			    "(truncated: reason not known)");
-	label_clear(&label);
+	display_name_clear(&display_name);
 	close_room(&room);
 }
 
@@ -354,7 +354,7 @@ static void unknown_kinds(void **state)
 	assert_string_equal(text_of(&room, UINT64_MAX, FRAME_KINDS_MAX - 1, true, CATEGORY_OTHER),
 			    "(frame of kind 15: 0xffffffffffffffff)");
 	assert_int_equal(frames_unnamed(room.frames), 0);
-	label_clear(&label);
+	display_name_clear(&display_name);
 	close_room(&room);
 }
 
@@ -425,7 +425,7 @@ static void kernel_without_symbols(void **state)
 	source = (struct frames_source){.process = &room.process, .symbols = room.symbols};
 	assert_int_equal(frames_open(&room.frames, &source), 0);
 	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false), "0xffffffff81001000");
-	label_clear(&label);
+	display_name_clear(&display_name);
 	close_room(&room);
 }
 
@@ -442,7 +442,7 @@ static void vdso_functions(void **state)
 	}
 	assert_int_equal(object_files_get(libs_files(room.libs), &vdso, &file), 0);
 	assert_true(symbol_file_build_id(file, id, sizeof(id)) > 0);
-	label_clear(&label);
+	display_name_clear(&display_name);
 	close_room(&room);
 }
 
@@ -458,7 +458,7 @@ static void one_symbol_file_for_an_object(void **state)
 	assert_int_equal(object_files_get(libs_files(room.libs), &lib, &again), 0);
 	assert_ptr_equal(file, again);
 	assert_int_equal(object_files_get(libs_files(room.libs), &anon, &again), -ENOENT);
-	label_clear(&label);
+	display_name_clear(&display_name);
 	close_room(&room);
 }
 
@@ -475,7 +475,7 @@ static void another_build_at_the_path(void **state)
 	assert_int_equal(object_files_get(libs_files(room.libs), &self, &file), 0);
 	assert_int_equal(object_files_get(libs_files(room.libs), &rebuilt, &file), -ENOENT);
 	assert_int_equal(object_files_get(libs_files(room.libs), &rebuilt, &file), -ENOENT);
-	label_clear(&label);
+	display_name_clear(&display_name);
 	close_room(&room);
 }
 
@@ -503,7 +503,7 @@ static void eras(void **state)
 	assert_true(frames_era(room.frames) > epoch);
 	assert_string_equal(name_of(&room, LIB_START, false, true),
 			    "lib]x.so+0x3000 (in lib]x.so)");
-	label_clear(&label);
+	display_name_clear(&display_name);
 	close_room(&room);
 }
 
@@ -540,7 +540,7 @@ static void failing_allocations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(labels),
+		cmocka_unit_test(display_names),
 		cmocka_unit_test(stack_ends),
 		cmocka_unit_test(unknown_kinds),
 		cmocka_unit_test(rows_are_sound),

@@ -22,8 +22,8 @@
 #include "buffer/profile_memory.h"
 #include "geckobpf_abi.h"
 #include "base/output.h"
+#include "format/display_name.h"
 #include "format/format.h"
-#include "format/label.h"
 #include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbol_files.h"
@@ -214,12 +214,12 @@ static void assert_stack_ends(const struct profile_summary *summary)
 
 static void assert_hot(const struct profile_hot *hot, const char *expected)
 {
-	struct label label = {0};
+	struct display_name name = {0};
 
-	assert_int_equal(label_function(&label, &hot->function), 0);
-	assert_int_equal(label.count, strlen(expected));
-	assert_memory_equal(label.items, expected, label.count);
-	label_clear(&label);
+	assert_int_equal(display_name_set(&name, &hot->function), 0);
+	assert_int_equal(name.count, strlen(expected));
+	assert_memory_equal(name.items, expected, name.count);
+	display_name_clear(&name);
 }
 
 static void summary_counts(void **state)

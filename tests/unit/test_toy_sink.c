@@ -19,9 +19,9 @@
 #include "base/output.h"
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
-#include "format/gecko.h"
+#include "format/display_name.h"
 #include "format/format.h"
-#include "format/label.h"
+#include "format/gecko.h"
 #include "geckobpf_abi.h"
 #include "profile/profile.h"
 #include "profile/sink.h"
@@ -94,21 +94,21 @@ static int toy_begin_thread(struct profile_sink *sink, struct profile_thread *th
 static void say_stack(struct profile_sink *sink, const struct profile_process *process,
 		      uint32_t stack)
 {
-	struct label label = {0};
+	struct display_name name = {0};
 
 	while (stack != STACKS_NONE) {
 		struct profile_stack at = stacks_at(process->stacks, stack);
 
 		assert_int_equal(
-			label_function(
-				&label,
+			display_name_set(
+				&name,
 				frames_function(process->frames,
 						frames_at(process->frames, at.frame)->function)),
 			0);
-		say(sink, " %.*s", (int)label.count, label.items);
+		say(sink, " %.*s", (int)name.count, name.items);
 		stack = at.prefix;
 	}
-	label_clear(&label);
+	display_name_clear(&name);
 }
 
 static int toy_row(struct profile_sink *sink, struct profile_thread *thread,

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "format/label.h"
+#include "format/display_name.h"
 #include "session/event.h"
 
 #include <inttypes.h>
@@ -146,13 +146,13 @@ static void print_profile(const struct session_saved *saved)
 /* Without memory for its name it is left out. */
 static void print_hot(FILE *file, const struct profile_hot *hot, uint64_t samples)
 {
-	struct label label = {0};
+	struct display_name name = {0};
 
-	if (!label_function(&label, &hot->function))
+	if (!display_name_set(&name, &hot->function))
 		fprintf(file, "%5.1f %% %9" PRIu64 "  %.*s\n",
 			(double)hot->self_samples * 100 / (double)samples, hot->self_samples,
-			(int)label.count, label.items);
-	label_clear(&label);
+			(int)name.count, name.items);
+	display_name_clear(&name);
 }
 
 static void print_top(const struct session_saved *saved)

@@ -7,11 +7,11 @@
 
 #include "base/array.h"
 #include "base/intern.h"
+#include "format/display_name.h"
 #include "format/gecko_libs.h"
 #include "format/gecko_meta.h"
 #include "format/gecko_thread.h"
 #include "format/json.h"
-#include "format/label.h"
 #include "format/logs.h"
 #include "format/meta.h"
 #include "format/pid_text.h"
@@ -73,39 +73,39 @@ uint64_t gecko_process_row_bytes(const struct gecko_process *process)
 	return bytes;
 }
 
-/* ---- labels ---------------------------------------------------------------------------- */
+/* ---- display names --------------------------------------------------------------------- */
 
-static int add_label(struct gecko_labels *labels, struct label *label, uint32_t frame)
+static int add_name(struct gecko_names *names, struct display_name *name, uint32_t frame)
 {
-	const struct frames *frames = labels->process->frames;
+	const struct frames *frames = names->process->frames;
 	int err =
-		label_function(label, frames_function(frames, frames_at(frames, frame)->function));
+		display_name_set(name, frames_function(frames, frames_at(frames, frame)->function));
 
 	return err ? err
-		   : intern_add(labels->texts, label->items, label->count, &labels->text_of[frame]);
+		   : intern_add(names->texts, name->items, name->count, &names->text_of[frame]);
 }
 
-static int open_labels(struct gecko_labels *labels, const struct profile_process *process)
+static int open_names(struct gecko_names *names, const struct profile_process *process)
 {
 	size_t count = frames_count(process->frames), i;
-	struct label label = {0};
-	int err = intern_open(&labels->texts);
+	struct display_name name = {0};
+	int err = intern_open(&names->texts);
 
-	labels->process = process;
+	names->process = process;
 	/* One more, so that none is not an allocation of 0 bytes. */
-	labels->text_of = calloc(count + 1, sizeof(*labels->text_of));
-	if (!labels->text_of)
+	names->text_of = calloc(count + 1, sizeof(*names->text_of));
+	if (!names->text_of)
 		err = -ENOMEM;
 	for (i = 0; i < count && !err; i++)
-		err = add_label(labels, &label, (uint32_t)i);
-	label_clear(&label);
+		err = add_name(names, &name, (uint32_t)i);
+	display_name_clear(&name);
 	return err;
 }
 
-static void close_labels(struct gecko_labels *labels)
+static void close_names(struct gecko_names *names)
 {
-	intern_close(labels->texts);
-	free(labels->text_of);
+	intern_close(names->texts);
+	free(names->text_of);
 }
 
 /* ---- threads --------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ static void write_name(struct json *json, const struct profile_thread *thread)
 		thread_json_name(json, thread);
 }
 
-static int write_thread(const struct profile_thread *thread, const struct gecko_labels *labels,
+static int write_thread(const struct profile_thread *thread, const struct gecko_names *names,
 			struct json *json)
 {
 	const struct profile_process *process = thread->process;
@@ -142,23 +142,23 @@ static int write_thread(const struct profile_thread *thread, const struct gecko_
 	write_pid(json, process->process);
 	json_key_u64(json, "tid", thread->thread->tid);
 	thread_json_life(json, thread);
-	err = gecko_thread_write_tables(thread->of_sink, labels, json);
+	err = gecko_thread_write_tables(thread->of_sink, names, json);
 	json_object_end(json);
 	return err;
 }
 
 static int write_threads(const struct profile_process *process, struct json *json)
 {
-	struct gecko_labels labels = {0};
+	struct gecko_names names = {0};
 	size_t i;
-	int err = open_labels(&labels, process);
+	int err = open_names(&names, process);
 
 	json_key(json, "threads");
 	json_array_begin(json);
 	for (i = 0; i < process->thread_count && !err; i++)
-		err = write_thread(process->threads[i], &labels, json);
+		err = write_thread(process->threads[i], &names, json);
 	json_array_end(json);
-	close_labels(&labels);
+	close_names(&names);
 	return err;
 }
 

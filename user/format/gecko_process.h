@@ -14,8 +14,8 @@ struct profile_process;
 struct profile_thread;
 struct spool_pool;
 
-/* The text of each frame of a process. Zero-initialised is empty. */
-struct gecko_labels {
+/* Of a process: the display name of each frame's function. Zero-initialised is empty. */
+struct gecko_names {
 	struct intern *texts;
 	uint32_t *text_of; /* by frame */
 	const struct profile_process *process;

@@ -57,7 +57,7 @@ static void write_frame(struct json *json, uint32_t string, const struct profile
 	json_array_end(json);
 }
 
-static int write_frames(const struct gecko_thread *thread, const struct gecko_labels *labels,
+static int write_frames(const struct gecko_thread *thread, const struct gecko_names *names,
 			struct u64_map *strings, struct json *json)
 {
 	uint32_t string;
@@ -68,14 +68,14 @@ static int write_frames(const struct gecko_thread *thread, const struct gecko_la
 	for (i = 0; i < thread->frames.count && !err; i++) {
 		uint32_t frame = thread->frames.items[i];
 
-		err = u64_map_number(strings, labels->text_of[frame], &string);
-		write_frame(json, string, frames_at(labels->process->frames, frame));
+		err = u64_map_number(strings, names->text_of[frame], &string);
+		write_frame(json, string, frames_at(names->process->frames, frame));
 	}
 	table_end(json);
 	return err;
 }
 
-static void write_strings(const struct gecko_labels *labels, const struct u64_map *strings,
+static void write_strings(const struct gecko_names *names, const struct u64_map *strings,
 			  struct json *json)
 {
 	size_t i, length;
@@ -83,14 +83,14 @@ static void write_strings(const struct gecko_labels *labels, const struct u64_ma
 	json_key(json, "stringTable");
 	json_array_begin(json);
 	for (i = 0; i < strings->count; i++) {
-		const char *text = intern_text(labels->texts, (uint32_t)strings->keys[i], &length);
+		const char *text = intern_text(names->texts, (uint32_t)strings->keys[i], &length);
 
 		json_text_bytes(json, text, length);
 	}
 	json_array_end(json);
 }
 
-int gecko_thread_write_tables(struct gecko_thread *thread, const struct gecko_labels *labels,
+int gecko_thread_write_tables(struct gecko_thread *thread, const struct gecko_names *names,
 			      struct json *json)
 {
 	struct u64_map strings = {0};
@@ -98,11 +98,11 @@ int gecko_thread_write_tables(struct gecko_thread *thread, const struct gecko_la
 
 	json_key_literal(json, "markers", MARKERS_TABLE);
 	if (!err)
-		err = write_frames(thread, labels, &strings, json);
+		err = write_frames(thread, names, &strings, json);
 	if (!err)
 		err = write_rows(json, "stackTable", STACKS_SCHEMA, thread->stack_rows);
 	if (!err)
-		write_strings(labels, &strings, json);
+		write_strings(names, &strings, json);
 	u64_map_clear(&strings);
 	return err ? err : json_error(json);
 }

@@ -14,7 +14,7 @@
 #include "base/id_map.h"
 #include "profile/stacks.h"
 
-struct gecko_labels;
+struct gecko_names;
 struct json;
 struct profile_row;
 struct profile_thread;
@@ -47,7 +47,7 @@ int gecko_thread_add(struct gecko_thread *thread, const struct profile_row *row)
  * Writes the members samples, markers, frameTable, stackTable and stringTable of an object that
  * is open. 0, -ENOMEM, -errno of the spool, or json's error.
  */
-int gecko_thread_write_tables(struct gecko_thread *thread, const struct gecko_labels *labels,
+int gecko_thread_write_tables(struct gecko_thread *thread, const struct gecko_names *names,
 			      struct json *json);
 
 #endif

@@ -15,8 +15,8 @@
 #include "base/id_map.h"
 #include "base/number.h"
 #include "elf/build_id.h"
+#include "format/display_name.h"
 #include "format/json.h"
-#include "format/label.h"
 #include "format/meta.h"
 #include "format/pid_text.h"
 #include "format/processed_code.h"
@@ -46,7 +46,7 @@ struct processed_process {
 	struct processed_tables tables;
 	struct rows frames, functions;
 	struct id_map libs; /* by number of the object */
-	struct label label;
+	struct display_name display_name;
 	struct {
 		struct processed_thread **items;
 		size_t count, capacity;
@@ -84,7 +84,7 @@ void processed_process_close(struct processed_process *process)
 	free(process->frames.items);
 	free(process->functions.items);
 	id_map_clear(&process->libs);
-	label_clear(&process->label);
+	display_name_clear(&process->display_name);
 	free(process);
 }
 
@@ -128,16 +128,16 @@ static int add_address(struct processed_process *process, const struct profile_f
 static int add_function(struct processed_process *process, const struct profile_function *function,
 			uint64_t relative, uint32_t *row)
 {
-	struct label *label = &process->label;
+	struct display_name *display_name = &process->display_name;
 	uint32_t name;
 	int err;
 
 	if (function->object && !function->lib)
 		return add_address(process, function, relative, row);
-	err = label_function(label, function);
+	err = display_name_set(display_name, function);
 	if (!err)
-		err = processed_code_string(process->tables.code, label->items, label->name_count,
-					    &name);
+		err = processed_code_string(process->tables.code, display_name->items,
+					    display_name->name_count, &name);
 	return err ? err
 		   : processed_code_function(process->tables.code, name, function->lib,
 					     function->file, row);

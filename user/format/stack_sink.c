@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "format/label.h"
+#include "format/display_name.h"
 #include "format/stack_profile.h"
 #include "format/utf8.h"
 #include "profile/frames.h"
@@ -49,7 +49,11 @@ struct stack_sink {
 	struct stack_profile *profile;
 	size_t source; /* its number */
 	uint64_t cpu_left_ns;
-	struct label label, text;
+	struct display_name display_name;
+	struct {
+		char *items;
+		size_t count, capacity;
+	} text;
 	/* Of the process that is being read. */
 	struct {
 		struct sum_thread **items;
@@ -68,15 +72,16 @@ static struct stack_sink *sink_of(struct profile_sink *sink)
 
 /* ---- texts --------------------------------------------------------------------------------- */
 
-/* Room for `length` more bytes of sink->text. */
-static int put_bytes(struct label *text, const char *bytes, size_t length)
+/* Adds them to sink->text. 0 or -ENOMEM. */
+static int put_bytes(struct stack_sink *sink, const char *bytes, size_t length)
 {
-	int err = array_reserve((void **)&text->items, &text->capacity, text->count + length, 1);
+	int err = array_reserve((void **)&sink->text.items, &sink->text.capacity,
+				sink->text.count + length, 1);
 
 	if (err)
 		return err;
-	memcpy(text->items + text->count, bytes, length);
-	text->count += length;
+	memcpy(sink->text.items + sink->text.count, bytes, length);
+	sink->text.count += length;
 	return 0;
 }
 
@@ -90,8 +95,8 @@ static int clean_text(struct stack_sink *sink, const char *bytes, size_t length)
 	sink->text.count = 0;
 	while (at < length && !err) {
 		have = utf8_sequence(bytes + at, length - at, &is_whole);
-		err = is_whole ? put_bytes(&sink->text, bytes + at, have)
-			       : put_bytes(&sink->text, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
+		err = is_whole ? put_bytes(sink, bytes + at, have)
+			       : put_bytes(sink, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
 		at += have;
 	}
 	return err;
@@ -190,11 +195,11 @@ static int on_row(struct profile_sink *base, struct profile_thread *thread,
 static int add_function(struct stack_sink *sink, const struct frames *frames, uint32_t frame)
 {
 	uint32_t *function = &sink->functions.items[frame];
-	int err = label_function(&sink->label,
-				 frames_function(frames, frames_at(frames, frame)->function));
+	int err = display_name_set(&sink->display_name,
+				   frames_function(frames, frames_at(frames, frame)->function));
 
 	if (!err)
-		err = clean_text(sink, sink->label.items, sink->label.count);
+		err = clean_text(sink, sink->display_name.items, sink->display_name.count);
 	return err ? err
 		   : stack_profile_add_function(sink->profile, sink->text.items, sink->text.count,
 						function);
@@ -411,8 +416,8 @@ static void close_sink(struct profile_sink *base)
 	clear_threads(sink);
 	free(sink->threads.items);
 	free(sink->functions.items);
-	label_clear(&sink->label);
-	label_clear(&sink->text);
+	display_name_clear(&sink->display_name);
+	free(sink->text.items);
 	free(sink);
 }
 

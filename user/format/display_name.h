@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * label.h - the name of a function and its lib in one text, such that the front-end reads it as what it is.
+ * display_name.h - what a function is shown as: its name and its lib in one text, such that the front-end reads it as
+ * what it is.
  *
  * "name (in lib)" is a native function. The lib must not contain ')'; a text that begins with
  * "0x" is taken for an address, one that ends in ":<digits>" for JavaScript. So nothing but an
  * address begins with 0x, and all else ends in ')'.
  */
-#ifndef GECKOBPF_FORMAT_LABEL_H
-#define GECKOBPF_FORMAT_LABEL_H
+#ifndef GECKOBPF_FORMAT_DISPLAY_NAME_H
+#define GECKOBPF_FORMAT_DISPLAY_NAME_H
 
 #include <stddef.h>
 
 struct profile_function;
 
 /* Zero-initialised is empty. items[0 .. count) is the text, without a NUL. */
-struct label {
+struct display_name {
 	char *items;
 	size_t count, capacity;
 	size_t name_count; /* of it, up to " (in lib)" */
 };
 
-void label_clear(struct label *label);
+void display_name_clear(struct display_name *name);
 
 /*
  * Sets the whole text. 0 or -ENOMEM.
@@ -30,6 +31,6 @@ void label_clear(struct label *label);
  *   0x7f0012345678               code at that address, of which nothing is known, or wanted
  *   name                         what is in no file, such as (truncated: reason)
  */
-int label_function(struct label *label, const struct profile_function *function);
+int display_name_set(struct display_name *name, const struct profile_function *function);
 
 #endif
