@@ -135,8 +135,17 @@ static __always_inline struct gb_cached_rule *gb_cache_slot(struct gb_unwind *u,
 	return &SCRATCH_OF(u)->rules[index & (CACHED_RULES - 1)];
 }
 
-/* All ones if a < b, for numbers below 2^63. */
-#define GB_BELOW(a, b) ((__s64)((__u64)(a) - (__u64)(b)) >> 63)
+/*
+ * All ones if a < b, for numbers below 2^63. A compiler that knows it for a comparison makes a branch of it, and the
+ * verifier walks both ways of each.
+ */
+static __always_inline __u64 gb_below(__u64 a, __u64 b)
+{
+	__s64 difference = (__s64)(a - b);
+
+	gb_opaque(difference);
+	return (__u64)(difference >> 63);
+}
 
 /* The last of `count` mappings from `first` on that begins at `pc` or before; `steps`: more than log2 of count. */
 static __always_inline __u32 search_mappings(__u32 first, __u32 count, __u64 pc, const int steps)
@@ -154,7 +163,7 @@ static __always_inline __u32 search_mappings(__u32 first, __u32 count, __u64 pc,
 		if (!found)
 			continue;
 		/* at < count && found->begin <= pc */
-		base += (__u32)(GB_BELOW(at, count) & ~GB_BELOW(pc, found->begin)) & (1U << bit);
+		base += (__u32)(gb_below(at, count) & ~gb_below(pc, found->begin)) & (1U << bit);
 	}
 	return first + base;
 }
@@ -207,7 +216,7 @@ static __always_inline __u64 search_rows(const __u32 *rows, __u64 base, __u64 en
 
 		gb_opaque(at); /* or clang drops the mask, which 6.1 needs to see */
 		row = rows[at & (GB_CHUNK_ROWS - 1)] & 4095;
-		base += GB_BELOW(at, end) & ~GB_BELOW(offset, row) & (1ULL << bit);
+		base += gb_below(at, end) & ~gb_below(offset, row) & (1ULL << bit);
 	}
 	return base;
 }
