@@ -59,6 +59,10 @@ APP_OBJ := $(APP_SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(filter-out $(BUILD)/user/main.o,$(APP_OBJ))
 SKEL := $(BUILD)/skel/geckobpf.skel.h
 BIN := $(BUILD)/geckobpf
+# The program again, with the BPF object that each of these clangs makes: $(BUILD)/clang-16/geckobpf.
+SKEL_SRC := $(shell grep -l '^\#include "geckobpf.skel.h"' $(APP_SRC))
+CLANGS := $(shell sed -n 's/^clangs \([^ ]*\).*/\1/p' ci/packages.txt)
+CLANG_BIN := $(CLANGS:%=$(BUILD)/%/geckobpf)
 
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
@@ -145,6 +149,14 @@ linked = $(filter %.o,$^) $(filter %/libapp.a,$^) $(filter %/libcore.a,$^) -o $@
 $(BIN): $(BUILD)/user/main.o $(BUILD)/libapp.a $(BUILD)/libcore.a
 	$(say) LINK $@
 	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $(linked)
+
+# A BPF object must load whichever clang made it. Only what sees it is compiled again.
+$(BUILD)/clang-%/skel/geckobpf.skel.h: FORCE
+	$(Q)$(MAKE) --no-print-directory CLANG=clang-$* BUILD=$(BUILD)/clang-$* $@
+
+$(BUILD)/clang-%/geckobpf: $(BUILD)/clang-%/skel/geckobpf.skel.h $(SKEL_SRC) $(BUILD)/user/main.o $(BUILD)/libapp.a $(BUILD)/libcore.a
+	$(say) LINK $@
+	$(Q)$(USER_CC) -iquote $(@D)/skel $(LDFLAGS) $(filter %.c,$^) $(linked)
 
 install: $(BIN)
 	install -d $(DESTDIR)$(PREFIX)/bin
@@ -248,7 +260,7 @@ golden: $(BIN) $(GOLDEN_BIN)
 oracle: $(ORACLE_BIN)
 	$(Q)$(ORACLE_BIN) $(ORACLE)
 
-e2e: $(BIN) targets $(BUILD)/tests/bench/capture $(BUILD)/tests/golden/weights
+e2e: $(BIN) $(CLANG_BIN) targets $(BUILD)/tests/bench/capture $(BUILD)/tests/golden/weights
 	$(Q)$(PYTHON) tests/e2e/run.py --build $(BUILD) $(E2E)
 
 FUZZ_OBJ := $(patsubst %.c,build-fuzz/%.o,$(CORE_SRC))
@@ -278,10 +290,10 @@ fuzz: $(FUZZ_BIN)
 
 # The kernel matrix: VM="5.10 6.1" for some of its rows.
 vm:
-	$(Q)ci/deps.sh build vm
+	$(Q)ci/deps.sh build vm clangs
 	$(Q)$(MAKE) --no-print-directory STATIC=1 vm-run
 .PHONY: vm-run
-vm-run: $(BIN) $(BUILD)/tests/targets/hot $(BUILD)/tests/targets/bare $(BPF_TEST_BIN)
+vm-run: $(BIN) $(CLANG_BIN) $(BUILD)/tests/targets/hot $(BUILD)/tests/targets/bare $(BPF_TEST_BIN)
 	$(Q)ci/vm.sh $(VM)
 
 check:

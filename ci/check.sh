@@ -97,7 +97,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	exit 1
 fi
 export WERROR=1
-prepare 'packages' ci/deps.sh build test lint
+prepare 'packages' ci/deps.sh build test clangs lint
 prepare 'client' ci/client.sh
 prepare 'build' make --no-print-directory -j2 all targets
 stage 'lint' make --no-print-directory -j2 lint

@@ -20,16 +20,20 @@ not_ok()
 	failed=$((failed + 1))
 }
 
-# The machine's file system: busybox, the static binary, what it profiles, tests, and init.
+# The machine's file system: busybox, the static binary (and with the BPF object of each clang), what it profiles, tests, and
+# init.
 make_initrd()
 {
-	local tree=build/vm/tree test
+	local tree=build/vm/tree test clang
 
 	rm -rf "$tree"
-	mkdir -p "$tree"/{bin,dev,proc,sys,tmp,targets,tests} || return
+	mkdir -p "$tree"/{bin,clangs,dev,proc,sys,tmp,targets,tests} || return
 	cp /bin/busybox "$static/geckobpf" "$tree/bin/" || return
 	cp "$static"/tests/targets/{hot,bare} "$tree/targets/" || return
 	cp ci/vm/init "$tree/init" || return
+	for clang in "$static"/clang-*; do
+		cp "$clang/geckobpf" "$tree/clangs/${clang##*/}" || return
+	done
 	for test in "$static"/tests/bpf/*; do
 		if [ -f "$test" ] && [ -x "$test" ]; then
 			cp "$test" "$tree/tests/" || return
