@@ -148,7 +148,7 @@ static int find_code(const char *path, struct code *code)
 {
 	const struct elf_section *text;
 	struct elf_file *file;
-	int fd = elf_open(NULL, path), err = fd < 0 ? fd : elf_file_adopt_fd(&file, fd);
+	int fd = elf_open_path(NULL, path), err = fd < 0 ? fd : elf_file_adopt_fd(&file, fd);
 
 	if (err)
 		return err;

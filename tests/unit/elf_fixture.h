@@ -89,10 +89,10 @@ static inline bool fixture_make_library(void)
 	return fixture_run("cc -O1 -fPIC -shared -nostdlib -Wl,--build-id=sha1 -o lib.so lib.c");
 }
 
-/* As elf_open() and elf_file_adopt_fd(). */
+/* As elf_open_path() and elf_file_adopt_fd(). */
 static inline int fixture_open(struct elf_file **out, const char *path)
 {
-	int fd = elf_open(NULL, path);
+	int fd = elf_open_path(NULL, path);
 
 	return fd < 0 ? fd : elf_file_adopt_fd(out, fd);
 }

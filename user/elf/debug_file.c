@@ -82,7 +82,7 @@ static bool is_match(const struct search *search, const struct elf_file *candida
 static int try_path(struct search *search, const char *root, const char *path, bool linked)
 {
 	struct elf_file *candidate;
-	int fd = elf_open(root, path), err;
+	int fd = elf_open_path(root, path), err;
 
 	if (fd < 0)
 		return -ENOENT;

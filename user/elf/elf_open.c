@@ -51,7 +51,7 @@ static int open_regular(int place)
 	return fd < 0 ? -errno : fd;
 }
 
-int elf_open(const char *root, const char *path)
+int elf_open_path(const char *root, const char *path)
 {
 	int place = find(root, path), fd;
 
@@ -68,7 +68,7 @@ int elf_open_mapped(pid_t pid, uint64_t start, uint64_t end)
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
 		 end);
-	return elf_open(NULL, path);
+	return elf_open_path(NULL, path);
 }
 
 int elf_open_as_seen(pid_t pid, const char *path)
@@ -76,5 +76,5 @@ int elf_open_as_seen(pid_t pid, const char *path)
 	char root[32];
 
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
-	return elf_open(root, path);
+	return elf_open_path(root, path);
 }

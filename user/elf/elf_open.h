@@ -18,7 +18,7 @@
  * it, are resolved as by a process with the root directory `root`; NULL: as by us. -ENOEXEC: it is
  * no regular file; -errno.
  */
-int elf_open(const char *root, const char *path);
+int elf_open_path(const char *root, const char *path);
 
 /* The same for the very file that `pid` maps at [start, end), whatever became of its name. */
 int elf_open_mapped(pid_t pid, uint64_t start, uint64_t end);

@@ -92,13 +92,13 @@ static int try_place(struct finding *finding, const char *dir, const char *befor
 
 	if (length < 0 || (size_t)length >= sizeof(below))
 		return -ENOENT;
-	err = try_fd(finding, elf_open(dir, below));
+	err = try_fd(finding, elf_open_path(dir, below));
 	if (err != -ENOENT)
 		return err;
 	length = snprintf(whole, sizeof(whole), "%s%s", dir, below);
 	if (length < 0 || (size_t)length >= sizeof(whole))
 		return -ENOENT;
-	return try_fd(finding, elf_open(NULL, whole));
+	return try_fd(finding, elf_open_path(NULL, whole));
 }
 
 static const char *name_of(const char *path)
@@ -173,7 +173,7 @@ int file_search_find(const struct file_search *search, const struct wanted_file 
 		return -ENOENT;
 	set_build_path(&finding);
 	if (want->path)
-		err = try_fd(&finding, elf_open(NULL, want->path));
+		err = try_fd(&finding, elf_open_path(NULL, want->path));
 	for (i = 0; i < search->dir_count && err == -ENOENT; i++)
 		err = part == FILE_PART_DEBUG ? try_dir_for_debug(&finding, search->dirs[i])
 					      : try_dir_for_code(&finding, search->dirs[i]);

@@ -137,7 +137,7 @@ static int open_source(struct symbol_file *file, struct elf_file **out)
 		return elf_file_open_image(out, source->image, source->image_bytes);
 	if (source->fd >= 0)
 		return elf_file_open_fd(out, source->fd);
-	fd = source->path ? elf_open(NULL, source->path) : -ENOENT;
+	fd = source->path ? elf_open_path(NULL, source->path) : -ENOENT;
 	return fd < 0 ? fd : elf_file_adopt_fd(out, fd);
 }
 

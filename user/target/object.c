@@ -159,7 +159,7 @@ static int open_mapped_file(const struct object_sighting *sighting)
 	if (fd == -ENOENT)
 		fd = if_seen(sighting, elf_open_as_seen(sighting->pid, sighting->path));
 	if (fd == -ENOENT)
-		fd = if_seen(sighting, elf_open(NULL, sighting->path));
+		fd = if_seen(sighting, elf_open_path(NULL, sighting->path));
 	return fd;
 }
 
