@@ -6,6 +6,7 @@ CC ?= cc
 CXX ?= c++
 CLANG ?= clang
 BPFTOOL ?= bpftool
+PKG_CONFIG ?= pkg-config
 PYTHON ?= python3
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
@@ -13,6 +14,7 @@ DESTDIR ?=
 V ?= 0
 SAN ?=
 STATIC ?=
+DEPS ?=
 WERROR ?=
 
 MACHINE := $(shell uname -m)
@@ -41,9 +43,13 @@ BPF_CFLAGS := -g -O2 -mcpu=v2 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra 
 	$(WARNINGS) -Ivmlinux/$(ARCH) -Iinclude -Ibpf $(if $(MULTIARCH),-I/usr/include/$(MULTIARCH))
 USER_CC = $(CC) $(OUR_CFLAGS) $(SAN_FLAGS) $(STATIC_FLAGS) $(CFLAGS) $(CPPFLAGS)
 BPF_CC = $(CLANG) $(BPF_CFLAGS)
-# A static libelf wants its own dependencies after it.
-CORE_LIBS := -lelf -llzma -lzstd -lz -liberty -ljansson
-APP_LIBS := -lbpf $(CORE_LIBS) -lcap
+# A static library wants its own dependencies after it; and zlib is before libelf, which may have a crc32 of its own. That all
+# of them are there is checked by ci/tools.sh.
+CORE_MODULES := zlib liblzma libzstd jansson libelf
+APP_MODULES := libbpf libcap
+libs_of = $(foreach module,$(1),$(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(module) 2>/dev/null))
+CORE_LIBS := $(call libs_of,$(CORE_MODULES)) -liberty
+APP_LIBS := $(CORE_LIBS) $(call libs_of,$(APP_MODULES))
 
 # The rooms of APP_ROOMS need libbpf and the skeletons, or stand on those that do; the others make libcore.a. A test or benchmark links
 # libapp.a and libbpf only if it includes something of APP_ROOMS, or of libbpf.
@@ -84,14 +90,19 @@ FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build-fuzz/%)
 APP_TESTS := $(shell grep -lE $(foreach room,$(APP_ROOMS),-e '^\#include "$(room)/') -e '^\#include <bpf/' $(UNIT_SRC) $(GOLDEN_SRC) $(BENCH_SRC))
 
-.PHONY: all install run demo check unit selftest golden oracle e2e fuzz vm bench soak lint format clean help targets
+.PHONY: all deps install run demo check unit selftest golden oracle e2e fuzz vm bench soak lint format clean help targets
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: $(BIN)
 
+# Installs the Debian packages of the groups DEPS of ci/packages.txt.
+deps:
+	$(Q)ci/deps.sh $(or $(DEPS),build)
+
 help:
 	@echo 'make            build $(BIN)   (STATIC=1: one static binary; SAN=address,undefined; V=1: show commands)'
+	@echo 'make deps       install what the build needs (root, Debian; DEPS="test clangs": what the tests need)'
 	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make demo       install what is missing, build, profile a demo program, show its hottest functions (root)'
 	@echo 'make check      install what the tests need, run them all (root)'
@@ -104,12 +115,16 @@ help:
 	@echo 'make lint | dead-code | format | clean | compile_commands.json'
 
 # ---- the kernel's side -------------------------------------------------------
-# What objects depend on besides their sources: flags and version. The file is written only when they change.
+# What objects depend on besides their sources: flags and version. The file is written only when they change, and when the
+# tools are there.
+TOOLS := $(firstword $(CC)) $(CLANG) $(BPFTOOL) $(PKG_CONFIG)
+HAS_TOOLS = CC='$(CC) $(CPPFLAGS)' PKG_CONFIG='$(PKG_CONFIG)' STATIC_LIBS='$(if $(STATIC),$(APP_LIBS))' DEPS='$(DEPS)' \
+	ci/tools.sh $(TOOLS) -- $(CORE_MODULES) $(APP_MODULES)
 FLAGS := $(USER_CC) $(LDFLAGS) $(BPF_CC) $(CXX)
 $(BUILD)/flags: export FLAGS := $(FLAGS)
 $(BUILD)/flags build-fuzz/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' "$$FLAGS" | cmp -s - $@ || printf '%s\n' "$$FLAGS" >$@
+	@printf '%s\n' "$$FLAGS" | cmp -s - $@ || { $(HAS_TOOLS) && printf '%s\n' "$$FLAGS" >$@; }
 .PHONY: FORCE
 
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(BUILD)/flags
@@ -152,7 +167,7 @@ $(BIN): $(BUILD)/user/main.o $(BUILD)/libapp.a $(BUILD)/libcore.a
 
 # A BPF object must load whichever clang made it. Only what sees it is compiled again.
 $(BUILD)/clang-%/skel/geckobpf.skel.h: FORCE
-	$(Q)$(MAKE) --no-print-directory CLANG=clang-$* BUILD=$(BUILD)/clang-$* $@
+	$(Q)$(MAKE) --no-print-directory DEPS=clangs CLANG=clang-$* BUILD=$(BUILD)/clang-$* $@
 
 $(BUILD)/clang-%/geckobpf: $(BUILD)/clang-%/skel/geckobpf.skel.h $(SKEL_SRC) $(BUILD)/user/main.o $(BUILD)/libapp.a $(BUILD)/libcore.a
 	$(say) LINK $@

@@ -5,7 +5,7 @@ import glob
 import os
 import re
 
-from harness import expect
+from harness import REPOSITORY, expect, expect_equal
 
 WANTED_SAMPLES = 20
 
@@ -26,3 +26,36 @@ def test_every_clang(test):
     for program in programs:
         samples = record_hot(test, program, "hot.json")
         expect(samples >= WANTED_SAMPLES, f"{samples} samples by {program}")
+
+
+def path_without(test, command):
+    """A directory with all commands but this one."""
+    directory = test.make_directory("bin")
+    for other in ("/usr/sbin", "/usr/bin", "/usr/local/bin"):
+        for name in os.listdir(other):
+            link = os.path.join(directory, name)
+            if name != command and not os.path.lexists(link):
+                os.symlink(os.path.join(other, name), link)
+    return directory
+
+
+def check_missing(test, what, *arguments, deps="", **environment):
+    """A build from nothing does not begin, and the first line says what it lacks."""
+    build = os.path.join(test.directory, "build")
+    outside_make = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
+    make = test.start(["make", "-C", REPOSITORY, "--no-print-directory", f"BUILD={build}", *arguments],
+                      env={**outside_make, **environment})
+    expect_equal(make.wait(), 2, "the exit status of make")
+    expect_equal(make.stderr.splitlines()[0], f"geckobpf: cannot be built, missing: {what}; run: sudo make deps{deps}",
+                 "what make says first")
+    expect_equal(make.stdout, "", "what make has begun with")
+
+
+def test_missing_tools(test):
+    check_missing(test, "clang", "CLANG=clang", PATH=path_without(test, "clang"))
+    check_missing(test, "bpftool-7", "BPFTOOL=bpftool-7")
+    check_missing(test, "cc-0", "CC=cc-0")
+    modules = test.make_directory("modules")
+    check_missing(test, "zlib liblzma libzstd jansson libelf libbpf libcap", PKG_CONFIG_LIBDIR=modules)
+    check_missing(test, "libiberty/demangle.h uthash.h", "CC=cc -nostdinc")
+    check_missing(test, "clang-0", os.path.join(test.directory, "build", "clang-0", "geckobpf"), deps=" DEPS=clangs")
