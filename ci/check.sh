@@ -11,7 +11,7 @@ export LC_ALL=C.UTF-8
 
 passed=0 failed=0 skipped=0
 log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log"; ci/give-back.sh' EXIT
 trap 'exit 130' INT TERM
 
 heading()

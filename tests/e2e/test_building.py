@@ -4,6 +4,7 @@
 import glob
 import os
 import re
+import shutil
 
 from harness import REPOSITORY, expect, expect_equal
 
@@ -59,3 +60,25 @@ def test_missing_tools(test):
     check_missing(test, "zlib liblzma libzstd jansson libelf libbpf libcap", PKG_CONFIG_LIBDIR=modules)
     check_missing(test, "libiberty/demangle.h uthash.h", "CC=cc -nostdinc")
     check_missing(test, "clang-0", os.path.join(test.directory, "build", "clang-0", "geckobpf"), deps=" DEPS=clangs")
+
+
+def test_demo_under_sudo(test):
+    """It belongs to who called sudo, even if root has built there before."""
+    user = 65534
+    tree = os.path.join(test.directory, "tree")
+    for name in ("bpf", "ci", "include", "tests", "user", "vmlinux"):
+        shutil.copytree(os.path.join(REPOSITORY, name), os.path.join(tree, name))
+    shutil.copy2(os.path.join(REPOSITORY, "Makefile"), tree)
+    for path, _, files in os.walk(tree):
+        for name in ("", *files):
+            os.lchown(os.path.join(path, name), user, user)
+    for name in ("bpf", "skel", "user"):
+        shutil.copytree(os.path.join(test.build, name), os.path.join(tree, "build", name))
+    for name in ("flags", "libcore.a", "libapp.a", "geckobpf"):
+        shutil.copy2(os.path.join(test.build, name), os.path.join(tree, "build"))
+    make = test.start(["make", "-C", tree, "demo"], env={**os.environ, "SUDO_UID": str(user), "SUDO_GID": str(user)})
+    expect_equal(make.wait(patience_s=120), 0, "the exit status of make demo")
+    expect(os.path.exists(os.path.join(tree, "demo.json.gz")), "there is no demo.json.gz")
+    of_root = [os.path.join(path, name) for path, _, files in os.walk(tree) for name in ("", *files)
+               if os.lstat(os.path.join(path, name)).st_uid != user]
+    expect(not of_root, f"{len(of_root)} files belong to root, as {of_root[:3]}")
