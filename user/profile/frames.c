@@ -40,6 +40,7 @@ struct frames {
 		size_t count, capacity;
 	} items;
 	struct frames_of_kind kinds[FRAME_KINDS_MAX];
+	struct u64_map by_name; /* a frame of each name of a provider, by where the name is */
 	struct u64_map objects; /* numbers of those that addresses were found in */
 	struct symbol_frames symbols; /* room for a finding, and for its text */
 	char text[FRAME_TEXT_BYTES];
@@ -92,6 +93,7 @@ void frames_close(struct frames *frames)
 		return;
 	for (i = 0; i < FRAME_KINDS_MAX; i++)
 		u64_map_clear(&frames->kinds[i].found);
+	u64_map_clear(&frames->by_name);
 	u64_map_clear(&frames->objects);
 	intern_close(frames->frame_keys);
 	intern_close(frames->function_keys);
@@ -251,6 +253,56 @@ static int number_object(struct frames *frames, const struct object *object)
 	return object ? u64_map_number(&frames->objects, object->number, &number) : 0;
 }
 
+/* ---- functions that were met before ------------------------------------------------------------ */
+
+/* One function, of which nothing is known but its name and place. */
+static bool is_plain(const struct symbol_frames *symbols)
+{
+	const struct symbol_frame *symbol = symbols->items;
+
+	return symbols->count == 1 && !symbol->module && !symbol->file && !symbol->line &&
+	       !symbol->column;
+}
+
+static bool is_same_lib(const char *one, const char *other)
+{
+	return one == other || (one && other && !strcmp(one, other));
+}
+
+static bool is_same_place(const struct frames *frames, uint32_t id,
+			  const struct frame_finding *found)
+{
+	const struct profile_frame *frame = frames_at(frames, id);
+	const struct profile_function *function = frames_function(frames, frame->function);
+
+	return function->kind == found->function.kind &&
+	       function->object == found->function.object &&
+	       frame->category == found->frame.category &&
+	       frame->subcategory == found->frame.subcategory &&
+	       is_same_lib(function->lib, found->function.lib);
+}
+
+/*
+ * Most addresses that are new are in a function that is not: its name is at the same place then. FRAME_NONE: it may be
+ * new.
+ */
+static uint32_t find_plain(const struct frames *frames, const struct frame_finding *found)
+{
+	uint32_t id = u64_map_get(&frames->by_name, (uintptr_t)found->symbols->items[0].name);
+
+	return id != U64_MAP_NONE && is_same_place(frames, id, found) ? id : FRAME_NONE;
+}
+
+static int add_plain(struct frames *frames, struct frame_finding *found, uint32_t *id)
+{
+	uint64_t name = (uintptr_t)found->symbols->items[0].name;
+	int err = add_found(frames, found, id);
+
+	if (err || u64_map_get(&frames->by_name, name) != U64_MAP_NONE)
+		return err;
+	return u64_map_put(&frames->by_name, name, *id);
+}
+
 /* ---- frames of all kinds --------------------------------------------------------------------- */
 
 /* What its kind knows of a value. */
@@ -273,12 +325,18 @@ static int make_frame(struct frames *frames, const struct frame *frame, uint32_t
 	struct frame_finding found;
 	int err = look_up(frames, frame, &found);
 
+	bool has_plain = !err && is_plain(found.symbols);
+
 	frames->unnamed += found.is_unnamed;
-	if (!err)
-		err = number_object(frames, found.function.object);
+	*id = has_plain ? find_plain(frames, &found) : FRAME_NONE;
+	if (err || *id != FRAME_NONE)
+		return err;
+	err = number_object(frames, found.function.object);
 	if (!err)
 		err = keep_texts(frames, &found.function);
-	return err ? err : add_found(frames, &found, id);
+	if (err)
+		return err;
+	return has_plain ? add_plain(frames, &found, id) : add_found(frames, &found, id);
 }
 
 /*
