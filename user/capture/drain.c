@@ -7,27 +7,21 @@
  */
 #include "capture/drain.h"
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "capture/kernel_side.h"
+#include "capture/pending.h"
 #include "capture/publish.h"
 #include "recording/records.h"
 #include "capture/sideband.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #define ON_ITS_WAY_NS (200 * NS_PER_US)
-
-struct pending_event {
-	uint64_t time_ns;
-	uint64_t order; /* of arrival, for equal times */
-	struct gb_record *record; /* owned */
-};
 
 struct drain {
 	struct kernel_side *kernel;
@@ -38,11 +32,7 @@ struct drain {
 	int epoll_fd;
 	int dump_fd;
 	int dump_error;
-	uint64_t arrived;
-	struct {
-		struct pending_event *items;
-		size_t count, capacity;
-	} pending;
+	struct pending pending;
 	uint64_t lost_to_memory;
 };
 
@@ -56,15 +46,8 @@ static void apply(struct drain *drain, const void *record, size_t size)
 /* To be applied in the order of time, when it is complete. */
 static void keep(struct drain *drain, const void *record, size_t size)
 {
-	struct gb_record *copy = ARRAY_ROOM(&drain->pending) ? NULL : malloc(size);
-
-	if (!copy) {
+	if (pending_put(&drain->pending, record, size))
 		drain->lost_to_memory++;
-		return;
-	}
-	memcpy(copy, record, size);
-	drain->pending.items[drain->pending.count++] = (struct pending_event){
-		.time_ns = copy->time_ns, .order = drain->arrived++, .record = copy};
 }
 
 static void apply_pending(struct drain *drain, uint64_t before_ns);
@@ -168,13 +151,9 @@ int drain_open(struct drain **out, struct kernel_side *kernel, struct sideband *
 
 void drain_close(struct drain *drain)
 {
-	size_t i;
-
 	if (!drain)
 		return;
-	for (i = 0; i < drain->pending.count; i++)
-		free(drain->pending.items[i].record);
-	free(drain->pending.items);
+	pending_clear(&drain->pending);
 	ring_buffer__free(drain->control);
 	ring_buffer__free(drain->samples);
 	fd_close(&drain->epoll_fd);
@@ -186,29 +165,14 @@ int drain_fd(const struct drain *drain)
 	return drain->epoll_fd;
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct pending_event *a = left, *b = right;
-
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->order < b->order ? -1 : 1;
-}
-
 static void apply_pending(struct drain *drain, uint64_t before_ns)
 {
-	struct pending_event *items = drain->pending.items;
-	size_t i;
+	struct gb_record *record;
 
-	if (!drain->pending.count)
-		return;
-	qsort(items, drain->pending.count, sizeof(*items), by_time);
-	for (i = 0; i < drain->pending.count && items[i].time_ns < before_ns; i++) {
-		apply(drain, items[i].record, items[i].record->size);
-		free(items[i].record);
+	while ((record = pending_take(&drain->pending, before_ns))) {
+		apply(drain, record, record->size);
+		free(record);
 	}
-	drain->pending.count -= i;
-	memmove(items, items + i, drain->pending.count * sizeof(*items));
 }
 
 /* Even if there is no news: what was waiting for its time, such as the mappings of a process that ended, may be due. */
