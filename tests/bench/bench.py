@@ -288,6 +288,17 @@ def measure_symbols(bench):
     yield Row("symbols: read the kernel's, ms", bench.micro("kallsyms")["cpu_ms"])
 
 
+def measure_lines(_):
+    """With comments, without what bpftool made of the kernel's types."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    count = 0
+    for room in ("bpf", "include", "user"):
+        for path in glob.glob(os.path.join(root, room, "**", "*.[ch]"), recursive=True):
+            with open(path, encoding="utf-8") as file:
+                count += sum(1 for _ in file)
+    yield Row("lines of product code", [count], digits=0)
+
+
 def measure_hot(bench):
     """Nanoseconds (a frame, the rest of a sample) of a stack and tables that are in the caches."""
     test = os.path.join(bench.build, "tests", "bpf", "selftest")
@@ -383,10 +394,12 @@ MEASUREMENTS = (
     (captures.measure_processed, "capture: to processed JSON, million samples/s, repeating all stacks new"),
     (captures.measure_client, "client: loads 1 M samples, processed, s MB"),
     (captures.measure_file, "capture: 5 M samples of 64 threads, stop to finished .json.gz"),
+    (captures.measure_report, "capture: report of a .gbpf of 1 M samples"),
     (captures.measure_memory, "capture: extra memory, 1 M 5 M samples repeating all stacks new"),
     (captures.measure_tree, "capture: the same document through a tree of jansson's, memory time"),
     (measure_write, "write 1 M samples as plain JSON .json.gz"),
     (measure_symbols, "symbols: read a large library look up an address kernel's"),
+    (measure_lines, "lines of product code"),
 )
 
 

@@ -108,6 +108,26 @@ def measure_file(bench):
               note=f"{size / count:.1f} bytes a sample; {cpu_s * scale:.2f} s of CPU time")
 
 
+def run_report(bench, path):
+    """Seconds, and the most memory, MB."""
+    begin = time.monotonic()
+    with subprocess.Popen([bench.geckobpf, "report", path], stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"geckobpf report exits {process.returncode}")
+    return time.monotonic() - begin, usage.ru_maxrss / 1e3
+
+
+def measure_report(bench):
+    path, count = os.path.join(bench.directory, "large.gbpf"), large(bench, 1)
+    capture(bench, "raw", THREADS, STACKS, count, path)
+    found = [run_report(bench, path) for _ in range(bench.rounds)]
+    yield Row(f"capture: report of a .gbpf of {count / MILLION:g} M samples of {THREADS} threads, s",
+              [seconds for seconds, _ in found], goal=1, digits=2,
+              note=f"{statistics.median(mb for _, mb in found):.0f} MB peak")
+
+
 def measure_memory(bench):
     path = os.path.join(bench.directory, "memory.json.gz")
     for million, stacks in ((1, STACKS), (5, STACKS), (1, 0)):
