@@ -58,11 +58,14 @@ static const struct recording_fact losses[] = {
 	{.name = "timer_ticks_missed", .value = 11}, {.name = "samples_lost_as_text", .text = "17"},
 };
 static struct recording_facts with_losses;
+static uint64_t end_ns; /* of the recording; 0: as it is */
 
 static struct profile_input make_input(struct symbol_files *symbol_files)
 {
 	with_losses = facts;
 	with_losses.log = losses;
+	if (end_ns)
+		with_losses.end_ns = end_ns;
 	with_losses.log_count = sizeof(losses) / sizeof(*losses);
 	return (struct profile_input){
 		.recording.facts = &with_losses,
@@ -206,13 +209,17 @@ static void cpu_time_has_a_limit(void **state)
 {
 	const struct process *process = processes_at(processes, 0);
 	struct thread *thread = process->threads.items[0];
-	uint64_t last_ns = thread->cpu_last_ns, sum = 0;
+	uint64_t last_ns = thread->cpu_last_ns, died_ns = thread->died_ns, sum = 0;
 	struct stack_profile *profile;
 	size_t i;
 
+	end_ns = UINT64_MAX / 2;
+	thread->died_ns = 0;
 	thread->cpu_last_ns = UINT64_MAX;
 	profile = directly();
 	thread->cpu_last_ns = last_ns;
+	thread->died_ns = died_ns;
+	end_ns = 0;
 	for (i = 0; i < profile->threads.items[0].counts.count; i++)
 		sum += profile->threads.items[0].counts.items[i].cpu_ns;
 	assert_true(sum > UINT64_MAX / 8 && sum < UINT64_MAX / 4);

@@ -6,6 +6,21 @@
 #include "target/process.h"
 
 /*
+ * What it used since its last row, as far as that fits between the two: a thread runs on one CPU at a time. More than
+ * fits after the baseline was used between the listing of threads and the start, and is no part of the recording; later
+ * the kernel's clocks differ by a little, and the next row has it.
+ */
+static uint64_t cpu_delta_ns(struct profile_thread *thread, uint64_t time_ns, uint64_t cpu_ns)
+{
+	uint64_t used_ns = cpu_ns > thread->cpu_ns ? cpu_ns - thread->cpu_ns : 0;
+	uint64_t delta_ns =
+		used_ns < time_ns - thread->time_ns ? used_ns : time_ns - thread->time_ns;
+
+	thread->cpu_ns += thread->row_count == 1 ? used_ns : delta_ns;
+	return delta_ns;
+}
+
+/*
  * Sends a row that brings the thread's CPU time to `cpu_ns`; the row says the rest, its time being what was recorded.
  */
 static int put_row(struct profile_thread *thread, struct profile_sink *sink,
@@ -15,12 +30,12 @@ static int put_row(struct profile_thread *thread, struct profile_sink *sink,
 		row->time_ns = thread->time_ns;
 		thread->clamped_count++;
 	}
-	if (!thread->row_count)
+	if (thread->row_count) {
+		row->cpu_delta_ns = cpu_delta_ns(thread, row->time_ns, cpu_ns);
+	} else {
 		row->cpu_delta_ns = PROFILE_CPU_UNKNOWN;
-	else if (cpu_ns > thread->cpu_ns)
-		row->cpu_delta_ns = cpu_ns - thread->cpu_ns;
-	if (cpu_ns > thread->cpu_ns)
 		thread->cpu_ns = cpu_ns;
+	}
 	thread->time_ns = row->time_ns;
 	thread->row_count++;
 	return sink->ops->row(sink, thread, row);

@@ -157,7 +157,7 @@ int session_begin(struct session *session, struct error *error)
 {
 	int err = phase_step(&session->phase, ACTION_BEGIN);
 
-	if (!err && session->config->delay_s > 0)
+	if (!err)
 		err = forget_cpu_time(session);
 	session->start_ns = session->end_ns = clock_now_ns();
 	session->start_real_ns = clock_ns(CLOCK_REALTIME);
