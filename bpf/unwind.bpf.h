@@ -135,22 +135,26 @@ static __always_inline struct gb_cached_rule *gb_cache_slot(struct gb_unwind *u,
 	return &SCRATCH_OF(u)->rules[index & (CACHED_RULES - 1)];
 }
 
-/*
- * All ones if a < b, for numbers below 2^63. A compiler that knows it for a comparison makes a branch of it, and the
- * verifier walks both ways of each.
- */
+/* All ones if a < b, for numbers below 2^63. It may become a branch. */
 static __always_inline __u64 gb_below(__u64 a, __u64 b)
 {
-	__s64 difference = (__s64)(a - b);
+	return (__u64)((__s64)(a - b) >> 63);
+}
+
+/* The same, and never a branch, of which the verifier would walk both ways. */
+static __always_inline __u64 gb_below_unbranched(__u64 a, __u64 b)
+{
+	__u64 difference = a - b;
 
 	gb_opaque(difference);
-	return (__u64)(difference >> 63);
+	return (__u64)((__s64)difference >> 63);
 }
 
 /* The last of `count` mappings from `first` on that begins at `pc` or before; `steps`: more than log2 of count. */
 static __always_inline __u32 search_mappings(__u32 first, __u32 count, __u64 pc, const int steps)
 {
 	struct gb_mapping *found;
+	__u64 is_before; /* all ones: at < count && found->begin <= pc */
 	__u32 base = 0, key;
 	int bit;
 
@@ -162,8 +166,8 @@ static __always_inline __u32 search_mappings(__u32 first, __u32 count, __u64 pc,
 		found = bpf_map_lookup_elem(&mappings, &key);
 		if (!found)
 			continue;
-		/* at < count && found->begin <= pc */
-		base += (__u32)(gb_below(at, count) & ~gb_below(pc, found->begin)) & (1U << bit);
+		is_before = gb_below_unbranched(at, count) & ~gb_below_unbranched(pc, found->begin);
+		base += (__u32)is_before & (1U << bit);
 	}
 	return first + base;
 }
@@ -203,7 +207,7 @@ static __always_inline __u32 *find_rows(const struct gb_page *page)
 /*
  * The last of the rows [base, end) at `offset` or before; `steps`: more than log2 of their number.
  * A page has 70 rows as a rule; more steps than needed would read far behind them, which costs
- * cache misses.
+ * cache misses. Branches are welcome: the CPU guesses them and reads ahead.
  */
 static __always_inline __u64 search_rows(const __u32 *rows, __u64 base, __u64 end, __u64 offset,
 					 const int steps)
