@@ -70,9 +70,9 @@ static void print_forgotten(const struct expire_counts *expired)
 static void print_lost(const struct session_saved *saved)
 {
 	log_warn("%" PRIu64 " samples were lost: %s", saved->counters.lost,
-		 saved->is_first ? "we could not keep up; lower --rate"
-				 : "others had the CPUs that we needed; record as root with "
-				   "CAP_SYS_NICE, without --no-priority, or lower --rate");
+		 saved->had_priority ? "we could not keep up; lower --rate"
+				     : "others had the CPUs that we needed; record as root with "
+				       "CAP_SYS_NICE, without --no-priority, or lower --rate");
 }
 
 static void print_losses(const struct session_saved *saved)

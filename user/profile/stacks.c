@@ -54,7 +54,7 @@ struct climbed {
 struct stacks {
 	struct frames *frames;
 	struct stacks_limits limits;
-	uint32_t era; /* the epoch of `frames` */
+	uint32_t era; /* that `frames` is in */
 	struct nodes nodes;
 	struct u64_map keys; /* prefix << 32 | frame */
 	struct counts self_samples; /* by frame */

@@ -41,7 +41,7 @@ struct session_saved {
 	char path[SESSION_PATH_BYTES]; /* "-": stdout */
 	uint64_t bytes; /* of the file */
 	struct counters counters; /* as of its end */
-	bool is_first; /* the thread that recorded came before others (session_config.priority) */
+	bool had_priority; /* of the thread that recorded, over others (session_config.priority) */
 	/*
 	 * Of a raw capture only `samples` and `damaged` are known. Lists live during the call; those of a capture are
 	 * empty.

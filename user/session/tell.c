@@ -35,6 +35,6 @@ void session_tell_saved(struct session *session, const struct session_saved *sav
 {
 	struct session_event event = {.kind = SESSION_SAVED, .saved = *saved};
 
-	event.saved.is_first = session->config->priority != NULL;
+	event.saved.had_priority = session->config->priority != NULL;
 	tell(session, &event);
 }
