@@ -148,8 +148,6 @@ enum gb_mapping_flag {
 	/* only frame pointers: JIT code, no unwind information, no memory for the table */
 	GB_MAPPING_NO_TABLE = 1,
 	GB_MAPPING_TRACKS_REG = 2, /* the file's rules say where GB_REG_TRACKED is */
-	/* with NO_TABLE: there is unwind information, but no memory for it */
-	GB_MAPPING_NO_ROOM = 4,
 };
 
 /* Code of a process: one file's, or anonymous. */

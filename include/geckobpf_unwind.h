@@ -132,19 +132,17 @@ static GB_INLINE int gb_return_to(struct gb_unwind *u, __u64 cfa, __u64 pc, __u6
 	u->regs[GB_REG_SP] = cfa;
 	u->regs[GB_REG_FP] = bp;
 	u->is_return_address = 1;
-	return pc ? 0 : gb_stop(u, GB_STACK_COMPLETE);
+	if (pc)
+		return 0;
+	/* Where a guess found a 0, nothing is known; a real end has a rule that says so. */
+	return gb_stop(u, u->from_frame_pointer ? GB_STACK_FP_FAILED : GB_STACK_COMPLETE);
 }
 
+/* A frame pointer of 0 is no end: in code that has no frame pointers it is a 0 like any other. */
 static GB_INLINE int gb_apply_frame_pointer(struct gb_unwind *u)
 {
 	__u64 bp = u->regs[GB_REG_FP], sp = u->regs[GB_REG_SP], pc, next_bp;
 
-	if (!bp) { /* the ABI's mark of the outermost frame; in code that has no frame pointers it is just a 0 */
-		if (gb_put_frame(u, sp + 8))
-			return 1;
-		return gb_stop(u, u->flags & GB_MAPPING_NO_ROOM ? GB_STACK_FP_FAILED
-								: GB_STACK_COMPLETE);
-	}
 	if (bp < sp || bp - sp > GB_MAX_FP_FRAME_BYTES || bp & 7 || gb_read_word(u, bp, &next_bp) ||
 	    gb_read_word(u, bp + GB_FP_RETURN_AT, &pc)) {
 		if (gb_put_frame(u, sp + 8))
@@ -265,10 +263,7 @@ static GB_INLINE int gb_apply_rule(struct gb_unwind *u, const struct gb_unwind_r
 	if (gb_caller_fp(u, rule, cfa, &bp))
 		return gb_stop(u, GB_STACK_READ_FAILED);
 	gb_caller_tracked(u, rule, cfa);
-	/* Followed across stacks it is a guess too; and nothing is called by address 0 there. */
-	u->from_frame_pointer = rule->ra == GB_RA_OTHER_STACK;
-	if (u->from_frame_pointer && !pc)
-		return gb_stop(u, GB_STACK_FP_FAILED);
+	u->from_frame_pointer = rule->ra == GB_RA_OTHER_STACK; /* across stacks it is a guess too */
 	return gb_return_to(u, cfa, pc, bp);
 }
 

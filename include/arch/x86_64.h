@@ -137,7 +137,8 @@ enum machine_reg {
 
 /* The most that is looked at of code that is known by sight: see user/unwind/arch.h. */
 #define MACHINE_SIGRETURN_MAX_BYTES 9
-#define MACHINE_MAIN_CALL_MAX_BYTES 13 /* with the padding looked at */
+#define MACHINE_OUTERMOST_CALL_MAX_BYTES 13 /* with the padding looked at */
+#define MACHINE_ENTRY_MAX_BYTES 96
 #define MACHINE_START_CONTEXT_MIN_BYTES 16
 #define MACHINE_START_CONTEXT_MAX_BYTES 96
 

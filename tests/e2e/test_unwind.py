@@ -317,6 +317,16 @@ def test_alternate_stack(test):
     expect_chain(profile, "clone3", "start_thread", "work_on", "interrupted_work", "on_signal", "hot_handler", least=0.5)
 
 
+def test_anonymous(test):
+    """Without unwind information a frame pointer of 0 is not the outermost frame's: whoever called such code is missing."""
+    target = test.start_target(build_source(test, "anonymous.c", "anonymous", "gcc", *C_FLAGS))
+    profile = record_running(test, target.pid)
+    stacks = user_stacks(profile)
+    cut = stacks["neither unwind information nor frame pointer"]
+    expect(cut >= SHARE * sum(stacks.values()) and cut > 300, describe_truncated(profile))
+    expect_chain(profile, "(truncated: neither unwind information nor frame pointer)", re.compile("anonymous"), least=SHARE)
+
+
 def test_vfork(test):
     """Between vfork, or posix_spawn, and exec the child has its parent's memory."""
     target = test.start_target(build_source(test, "spawner.c", "spawner", "gcc", *C_FLAGS))

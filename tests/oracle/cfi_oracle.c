@@ -379,14 +379,22 @@ bool oracle_is_sigreturn(const struct oracle *oracle, uint64_t address)
 	return memmem(bytes, got, rax, sizeof(rax)) || memmem(bytes, got, eax, sizeof(eax));
 }
 
-bool oracle_is_main_call(const struct oracle *oracle, uint64_t address)
+bool oracle_is_outermost_call(const struct oracle *oracle, uint64_t address)
 {
-	static const uint8_t mov_edi_call[] = {0x89, 0xc7, 0xe8};
+	static const uint8_t mov_edi[] = {0x89, 0xc7};
 	uint8_t bytes[20];
 	size_t got = read_code(oracle, address - 10, bytes, sizeof(bytes));
-	const uint8_t *at = memmem(bytes, got, mov_edi_call, sizeof(mov_edi_call));
+	const uint8_t *at = memmem(bytes, got, mov_edi, sizeof(mov_edi));
 
 	return at && at - bytes >= 2 && at[-2] == 0xff;
+}
+
+bool oracle_is_entry(const struct oracle *oracle, uint64_t address)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(oracle->elf, &header) && address >= header.e_entry &&
+	       address - header.e_entry < MACHINE_ENTRY_MAX_BYTES;
 }
 
 /* The executable section of one of these names that has the address. */

@@ -46,8 +46,11 @@ int oracle_init_depth(const struct oracle *oracle, uint64_t address);
 /* Whether the code at `address` may be Go's, which has a table of its own. */
 bool oracle_is_go(const struct oracle *oracle, uint64_t address);
 
-/* Whether the bytes around `address` call through a register, then a function with what that returned. */
-bool oracle_is_main_call(const struct oracle *oracle, uint64_t address);
+/* Whether the bytes around `address` call through a register, then do something with what that returned. */
+bool oracle_is_outermost_call(const struct oracle *oracle, uint64_t address);
+
+/* Whether the file begins to run at `address`, or shortly before it. */
+bool oracle_is_entry(const struct oracle *oracle, uint64_t address);
 
 /* Whether `address` is in a function that begins with mov %rbx, %rsp; mov (%rsp), %rdi; test %rdi, %rdi: makecontext(3) makes
  * functions return there. */

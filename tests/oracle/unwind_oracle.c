@@ -37,7 +37,8 @@ enum verdict {
 	SIGNAL_EARLY_BYTE,
 	SIGNAL_BY_SIGHT,
 	COROUTINE_START,
-	MAIN_CALL,
+	OUTERMOST_CALL,
+	ENTRY,
 	INIT_BY_SIGHT,
 	GO_BY_TABLE,
 	GAP,
@@ -55,7 +56,8 @@ static const char *const verdict_names[VERDICT_COUNT] = {
 	[SIGNAL_EARLY_BYTE] = "the byte before a signal frame (SIGNAL)",
 	[SIGNAL_BY_SIGHT] = "code of a signal frame without a description (SIGNAL)",
 	[COROUTINE_START] = "what a coroutine returns to (END, libdw: a return address)",
-	[MAIN_CALL] = "what calls main, without a description (END)",
+	[OUTERMOST_CALL] = "what calls main or a thread, without a description (END)",
+	[ENTRY] = "where the file begins to run, without a description (END)",
 	[INIT_BY_SIGHT] = "_init and _fini, without a description (RSP)",
 	[GO_BY_TABLE] = "Go code, described by .gopclntab",
 	[GAP] = "code without a description (FRAME_POINTER)",
@@ -191,8 +193,10 @@ static enum verdict judge_uncovered(struct comparison *comparison, uint64_t addr
 		return GAP;
 	if (own->cfa == GB_CFA_END && oracle_is_start_context(comparison->oracle, address + 1))
 		return COROUTINE_START;
-	if (own->cfa == GB_CFA_END && oracle_is_main_call(comparison->oracle, address))
-		return MAIN_CALL;
+	if (own->cfa == GB_CFA_END && oracle_is_outermost_call(comparison->oracle, address))
+		return OUTERMOST_CALL;
+	if (own->cfa == GB_CFA_END && oracle_is_entry(comparison->oracle, address))
+		return ENTRY;
 	if (own->cfa == GB_CFA_SP && own->fp == GB_FP_SAME &&
 	    own->cfa_off == oracle_init_depth(comparison->oracle, address))
 		return INIT_BY_SIGHT;

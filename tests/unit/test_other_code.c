@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <fcntl.h>
@@ -101,12 +103,63 @@ static void test_file(void **state)
 	close(source.fd);
 }
 
+/* Compiles what `cc OPTIONS` makes of a file of assembler; returns where it begins to run, which is at the label `entry`. */
+static uint64_t compile_entry(struct unwind_table **table, const char *assembly)
+{
+	struct unwind_source source;
+	struct elf_code code;
+	uint64_t entry;
+
+	fixture_write("entry.s", assembly, strlen(assembly));
+	assert_true(fixture_run("cc -static -nostdlib -Wl,-e,entry -o entry entry.s"));
+	source = (struct unwind_source){.fd = open(fixture_path("entry"), O_RDONLY | O_CLOEXEC)};
+	assert_true(source.fd >= 0);
+	assert_int_equal(elf_code_open(&code, &source), 0);
+	entry = code.file->entry;
+	elf_code_close(&code);
+	assert_int_equal(unwind_table_compile(table, &source), 0);
+	close(source.fd);
+	return entry;
+}
+
+/* What `instructions` are at the start of a file are the end of stacks, and what is around them is not. */
+static void assert_entry(const char *instructions, size_t length)
+{
+	struct unwind_table *table;
+	char assembly[512];
+	uint64_t entry;
+
+	snprintf(assembly, sizeof(assembly),
+		 ".globl entry\n.text\n.skip 64, 0x90\nout: ret\nentry: %s\n.skip 64, 0x90\nret\n",
+		 instructions);
+	entry = compile_entry(&table, assembly);
+	assert_rule(table, entry - 1, GB_CFA_FRAME_POINTER, 0);
+	if (length) {
+		assert_rule(table, entry, GB_CFA_END, 0);
+		assert_rule(table, entry + length - 1, GB_CFA_END, 0);
+	}
+	assert_rule(table, entry + length, GB_CFA_FRAME_POINTER, 0);
+	unwind_table_close(table);
+}
+
+static void test_entry(void **state)
+{
+	/* glibc: a program, the same with -z now, the dynamic linker; musl */
+	assert_entry("xor %ebp, %ebp; and $-16, %rsp; push %rax; call out; hlt", 13);
+	assert_entry("xor %ebp, %ebp; and $-16, %rsp; push %rax; call *out(%rip); hlt", 14);
+	assert_entry("mov %rsp, %rdi; call out; mov %rax, %r12; call out; jmp *%r12", 19);
+	assert_entry("xor %rbp, %rbp; mov %rsp, %rdi; and $-16, %rsp; call out", 15);
+	/* nothing that we know */
+	assert_entry("xor %ebp, %ebp; call out; nop; call out", 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_entry),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_make, fixture_remove);

@@ -69,9 +69,9 @@ static void callers_rbp(void **state)
 	stack.words[8] = AT(12); /* at RBP - 8 */
 	stack.words[12] = 0x2222;
 	stack.words[13] = FN(LOSES_RBP) + 1;
-	stack.words[14] = FN(FRAME_POINTER) + 1; /* without RBP: the end */
+	stack.words[14] = FN(FRAME_POINTER) + 1; /* needs RBP */
 	unwind();
-	assert_frames(GB_STACK_COMPLETE,
+	assert_frames(GB_STACK_FP_FAILED,
 		      FRAMES({FN(SAVES_RBP), AT(3)}, {FN(FP_IN_RBP) + 1, AT(4)},
 			     {FN(RBP16) + 1, AT(14)}, {FN(LOSES_RBP) + 1, AT(15)},
 			     {FN(FRAME_POINTER) + 1, AT(16)}));
@@ -387,22 +387,32 @@ static void follow_rbp(void **state)
 						{FN(RBP16) + 1, AT(32)}, {FN(END) + 1, AT(33)}));
 }
 
+/* No frame pointer, or no return address, is an end only in code whose rule says so: elsewhere it is just a 0. */
 static void rbp_is_zero(void **state)
 {
 	leaf(JIT, 0);
 	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(1)}));
+	assert_frames(GB_STACK_FP_FAILED, FRAMES({JIT, AT(1)}));
 	leaf(JIT, AT(2));
 	stack.words[2] = 0;
 	stack.words[3] = JIT + 1;
 	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(4)}, {JIT + 1, AT(5)}));
-	/* A return address of 0 is the end as well. */
+	assert_frames(GB_STACK_FP_FAILED, FRAMES({JIT, AT(4)}, {JIT + 1, AT(5)}));
 	leaf(JIT, AT(2));
-	stack.words[2] = 0x4444;
-	stack.words[3] = 0;
+	stack.words[2] = stack.words[3] = 0;
 	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(4)}));
+	assert_frames(GB_STACK_FP_FAILED, FRAMES({JIT, AT(4)}));
+	/* As _start calls main: RBP is 0, and pushed. */
+	leaf(JIT, AT(2));
+	stack.words[2] = 0;
+	stack.words[3] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(4)}, {FN(END) + 1, AT(5)}));
+	/* A rule is no guess. */
+	leaf(FN(RSP8), 0);
+	stack.words[0] = 0;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RSP8), AT(1)}));
 }
 
 static void rbp_is_garbage(void **state)

@@ -88,29 +88,17 @@ static void unmapped_leaf(void **state)
 /* A leaf is in its mapping at the first byte and the last; a caller a byte further. */
 static void edges_of_mappings(void **state)
 {
-	leaf(JIT, 0);
+	leaf(JIT, AT(1));
+	stack.words[2] = FN(END) + 1;
 	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(1)}));
+	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(3)}, {FN(END) + 1, AT(4)}));
 	leaf(JIT + PAGE - 1, AT(3));
-	stack.words[3] = 0;
+	stack.words[3] = AT(5);
 	stack.words[4] = JIT + PAGE;
+	stack.words[6] = FN(END) + 1;
 	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT + PAGE - 1, AT(5)}, {JIT + PAGE, AT(6)}));
-}
-
-/* No frame pointer ends a stack only in code that has frame pointers, not in a file whose table found no room. */
-static void null_frame_pointer(void **state)
-{
-	struct gb_mapping *jit = &mappings[MAPPING_COUNT - 1];
-
-	assert_int_equal(jit->begin, JIT);
-	leaf(JIT, 0);
-	jit->flags |= GB_MAPPING_NO_ROOM;
-	unwind();
-	jit->flags &= ~(__u32)GB_MAPPING_NO_ROOM;
-	assert_frames(GB_STACK_FP_FAILED, FRAMES({JIT, AT(1)}));
-	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({JIT, AT(1)}));
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({JIT + PAGE - 1, AT(5)}, {JIT + PAGE, AT(7)}, {FN(END) + 1, AT(8)}));
 }
 
 /* From one mapping to the next and back: what is remembered of the one is not taken for the other. */
@@ -314,7 +302,6 @@ int main(void)
 		cmocka_unit_test(no_mapping_after_a_guess),
 		cmocka_unit_test(unmapped_leaf),
 		cmocka_unit_test(edges_of_mappings),
-		cmocka_unit_test(null_frame_pointer),
 		cmocka_unit_test(many_mappings),
 		cmocka_unit_test(no_rule),
 		cmocka_unit_test(not_monotonic),

@@ -403,8 +403,6 @@ bool file_tables_resolve(const struct file_tables *tables, uint32_t object, uint
 	    !virtual_address(&tables->files.items[object], offset, &address))
 		return false;
 	mapping->bias = mapping->begin - address;
-	if (tables->files.items[object].waits)
-		mapping->flags |= GB_MAPPING_NO_ROOM;
 	(void)file_tables_refresh(tables, object, mapping);
 	return true;
 }

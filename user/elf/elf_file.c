@@ -73,6 +73,7 @@ static void widen_header(Elf64_Ehdr *header)
 	*header = (Elf64_Ehdr){
 		.e_type = small.e_type,
 		.e_machine = small.e_machine,
+		.e_entry = small.e_entry,
 		.e_phoff = small.e_phoff,
 		.e_shoff = small.e_shoff,
 		.e_phentsize = small.e_phentsize,
@@ -110,6 +111,7 @@ static int read_header(struct elf_file *file, Elf64_Ehdr *header)
 	if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
 		return -ENOEXEC;
 	file->machine = header->e_machine;
+	file->entry = header->e_entry;
 	return 0;
 }
 

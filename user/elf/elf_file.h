@@ -42,6 +42,7 @@ struct elf_file {
 	uint64_t size;
 	uint16_t machine; /* EM_* */
 	bool is_64_bit;
+	uint64_t entry; /* the address at which it begins to run; 0: none */
 	struct elf_segment *segments; /* by their index in the file, as are the sections */
 	size_t segment_count;
 	struct elf_section *sections;

@@ -29,11 +29,12 @@ bool machine_find_sigreturn(const uint8_t *code, size_t size, size_t *at, size_t
 bool machine_sigreturn_size(uint64_t size);
 
 /*
- * Finds what calls main, and exit with what it returns, in a libc without unwind information
- * (musl): a call by a register, then one of a function that does not return, for padding is behind
- * it. True: it is at code + *at, *length bytes long without the padding.
+ * Finds what calls main or a thread's function, and exits with what it returns, in a libc without
+ * unwind information (musl): a call by a register, then one of a function that does not return, for
+ * padding is behind it; or the system call exit. True: it is at code + *at, *length bytes long
+ * without the padding.
  */
-bool machine_find_main_call(const uint8_t *code, size_t size, size_t *at, size_t *length);
+bool machine_find_outermost_call(const uint8_t *code, size_t size, size_t *at, size_t *length);
 
 /*
  * Whether this code is what a function run by makecontext(3) returns to: it takes the stack pointer
@@ -48,6 +49,13 @@ bool machine_is_start_context(const uint8_t *code, size_t size);
  * `size` if none does.
  */
 size_t machine_find_stack_change(const uint8_t *code, size_t size);
+
+/*
+ * How long the code is at which a program begins to run, which comes from nowhere: up to the call
+ * that does not return, or, in a dynamic linker, up to the jump into the program. 0: it is none
+ * that we know; at most MACHINE_ENTRY_MAX_BYTES.
+ */
+size_t machine_entry_length(const uint8_t *code, size_t size);
 
 /*
  * Whether this code is all of _init or _fini. True: one word more is on the stack from *pushed to

@@ -14,6 +14,7 @@
 static const uint8_t sigreturn_tail[] = {15, 0, 0, 0, 0x0f, 0x05};
 static const uint8_t mov_rax[] = {0x48, 0xc7, 0xc0};
 static const uint8_t mov_eax[] = {0xb8};
+static const uint8_t mov_edi[] = {0x89, 0xc7}; /* mov %eax, %edi */
 static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
 static bool begins_with(const uint8_t *code, size_t size, const uint8_t *head, size_t head_size)
@@ -94,17 +95,33 @@ static bool is_padding(const uint8_t *code)
 	       (code[0] == 0x0f && code[1] == 0x1f);
 }
 
-/* call *register; mov %eax, %edi; call exit; padding */
-bool machine_find_main_call(const uint8_t *code, size_t size, size_t *at, size_t *length)
+/*
+ * Code that exits with what was returned. The length, or 0:
+ *   89 c7   e8 ...            mov %eax, %edi; call exit; padding
+ *   89 c7   31 c0 b0 3c 0f 05   mov %eax, %edi; xor %eax, %eax; mov $60, %al; syscall
+ */
+static size_t exit_length(const uint8_t *code, size_t size)
 {
-	static const uint8_t mov_edi_call[] = {0x89, 0xc7, 0xe8};
-	const uint8_t *next = code, *end = code + size, *tail;
-	const size_t rest = sizeof(mov_edi_call) + 4;
-	size_t head;
+	static const uint8_t exit_call[] = {0x31, 0xc0, 0xb0, 60, 0x0f, 0x05};
+	const size_t mov = sizeof(mov_edi), call = mov + 5;
 
-	while ((tail = memmem(next, (size_t)(end - next), mov_edi_call, sizeof(mov_edi_call)))) {
+	if (size >= call + 2 && code[mov] == 0xe8 && is_padding(code + call))
+		return call;
+	return begins_with(code + mov, size - mov, exit_call, sizeof(exit_call))
+		       ? mov + sizeof(exit_call)
+		       : 0;
+}
+
+/* call *register, and such code behind it */
+bool machine_find_outermost_call(const uint8_t *code, size_t size, size_t *at, size_t *length)
+{
+	const uint8_t *next = code, *end = code + size, *tail;
+	size_t head, rest;
+
+	while ((tail = memmem(next, (size_t)(end - next), mov_edi, sizeof(mov_edi)))) {
 		head = indirect_call(code, tail);
-		if (head && (size_t)(end - tail) >= rest + 2 && is_padding(tail + rest)) {
+		rest = head ? exit_length(tail, (size_t)(end - tail)) : 0;
+		if (rest) {
 			*at = (size_t)(tail - code) - head;
 			*length = head + rest;
 			return true;
@@ -112,6 +129,36 @@ bool machine_find_main_call(const uint8_t *code, size_t size, size_t *at, size_t
 		next = tail + 1;
 	}
 	return false;
+}
+
+/*
+ *   e8 ....     f4    call ...; hlt             ff 15 ....  f4   call *...; hlt
+ *   48 83 e4 f0 e8 ....   and $-16, %rsp; call ...; a function, or padding
+ *   41 ff e0 to e7        jmp *%r8 to *%r15
+ */
+static size_t entry_end(const uint8_t *code, size_t at, size_t size)
+{
+	static const uint8_t and_call[] = {0x48, 0x83, 0xe4, 0xf0, 0xe8};
+	const uint8_t *here = code + at;
+	size_t left = size - at;
+
+	if (left >= 6 && here[0] == 0xe8 && here[5] == 0xf4)
+		return at + 6;
+	if (left >= 7 && here[0] == 0xff && here[1] == 0x15 && here[6] == 0xf4)
+		return at + 7;
+	if (left >= 9 && begins_with(here, left, and_call, sizeof(and_call)))
+		return at + 9;
+	return left >= 3 && here[0] == 0x41 && here[1] == 0xff && (here[2] & 0xf8) == 0xe0 ? at + 3
+											   : 0;
+}
+
+size_t machine_entry_length(const uint8_t *code, size_t size)
+{
+	size_t at, end = 0;
+
+	for (at = 0; at < size && !end; at++)
+		end = entry_end(code, at, size);
+	return end;
 }
 
 bool machine_sigreturn_size(uint64_t size)

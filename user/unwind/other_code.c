@@ -7,6 +7,7 @@ int other_code_open(struct other_code *other, const struct elf_code *code, uint6
 {
 	init_code_find(&other->init[0], code, &code->init, text, text_bytes);
 	init_code_find(&other->init[1], code, &code->fini, text, text_bytes);
+	init_code_find_entry(&other->init[2], code, text, text_bytes);
 	return go_code_open(&other->go, code, text, text_bytes);
 }
 
@@ -36,7 +37,7 @@ bool other_code_next(const struct other_code *other, uint32_t start, uint64_t en
 	bool is_found = next_go(&other->go, start, end, range);
 	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < OTHER_CODE_INITS; i++) {
 		const struct init_code *init = &other->init[i];
 
 		if (init->start == init->end || init->start < start || init->end > end)

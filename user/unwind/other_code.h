@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * other_code.h - stretches of code that .eh_frame does not describe, but that we know as a whole:
- * Go's, _init and _fini.
+ * Go's, _init, _fini and _start.
  *
  * (What is known of single instructions in between is in signal_code.h.)
  */
@@ -14,9 +14,11 @@
 #include "unwind/go_code.h"
 #include "unwind/init_code.h"
 
+#define OTHER_CODE_INITS 3
+
 struct other_code {
 	struct go_code go;
-	struct init_code init[2];
+	struct init_code init[OTHER_CODE_INITS];
 };
 
 /* Offsets in the text. */

@@ -70,14 +70,14 @@ void signal_code_mark(struct eh_frame *frame, const struct elf_code *code)
 static bool find_in(const uint8_t *block, size_t size, size_t *at, size_t *length,
 		    bool *is_outermost)
 {
-	size_t main_at, main_length;
+	size_t call_at, call_length;
 	bool has_signal = machine_find_sigreturn(block, size, at, length);
 
-	*is_outermost = machine_find_main_call(block, size, &main_at, &main_length) &&
-			(!has_signal || main_at < *at);
+	*is_outermost = machine_find_outermost_call(block, size, &call_at, &call_length) &&
+			(!has_signal || call_at < *at);
 	if (*is_outermost) {
-		*at = main_at;
-		*length = main_length;
+		*at = call_at;
+		*length = call_length;
 	}
 	return has_signal || *is_outermost;
 }
@@ -108,7 +108,7 @@ bool signal_code_find(struct signal_code_search *search, uint32_t start, uint32_
 		if (size < sizeof(block))
 			return false;
 		/* One may lie across the blocks' border. */
-		next += size - (MACHINE_MAIN_CALL_MAX_BYTES - 1);
+		next += size - (MACHINE_OUTERMOST_CALL_MAX_BYTES - 1);
 	}
 	return false;
 }

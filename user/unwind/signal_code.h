@@ -32,7 +32,7 @@ struct signal_code_search {
 /* What is known of code without a description. */
 struct known_code {
 	uint32_t start, stop;
-	bool is_outermost; /* it calls main: see machine_find_main_call(); otherwise signal handlers return to it */
+	bool is_outermost; /* it calls main or a thread's function: see machine_find_outermost_call(); otherwise signal handlers return to it */
 };
 
 /* Finds the next such code in [start, end). False: there is none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What calls main in a libc without unwind information, by sight. */
+/* What calls main or a thread's function in a libc without unwind information, by sight. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,10 +20,10 @@ static void test_found(void **state)
 {
 	size_t at = 0, length = 0;
 
-	assert_true(machine_find_main_call(musl, sizeof(musl), &at, &length));
+	assert_true(machine_find_outermost_call(musl, sizeof(musl), &at, &length));
 	assert_int_equal(at, 3);
 	assert_int_equal(length, 9);
-	assert_true(machine_find_main_call(musl + 3, 11, &at, &length));
+	assert_true(machine_find_outermost_call(musl + 3, 11, &at, &length));
 	assert_int_equal(at, 0);
 	assert_int_equal(length, 9);
 }
@@ -34,9 +34,24 @@ static void test_register_with_prefix(void **state)
 				       1,    2,    3,    4,    0xcc, 0xcc};
 	size_t at = 0, length = 0;
 
-	assert_true(machine_find_main_call(code, sizeof(code), &at, &length));
+	assert_true(machine_find_outermost_call(code, sizeof(code), &at, &length));
 	assert_int_equal(at, 1);
 	assert_int_equal(length, 10);
+}
+
+/* A thread's function, from musl: pop %rdi; call *%r9; mov %eax, %edi; xor %eax, %eax; mov $60, %al; syscall; hlt. */
+static void test_thread(void **state)
+{
+	static const uint8_t code[] = {0x5f, 0x41, 0xff, 0xd1, 0x89, 0xc7, 0x31,
+				       0xc0, 0xb0, 0x3c, 0x0f, 0x05, 0xf4};
+	size_t at = 0, length = 0;
+
+	assert_true(machine_find_outermost_call(code, sizeof(code), &at, &length));
+	assert_int_equal(at, 1);
+	assert_int_equal(length, 11);
+	assert_true(machine_find_outermost_call(code + 1, 11, &at, &length));
+	assert_false(machine_find_outermost_call(code + 1, 10, &at, &length));
+	assert_false(machine_find_outermost_call(code + 3, 10, &at, &length));
 }
 
 /* Where the bytes end, and what comes too late to be the second of two. */
@@ -45,9 +60,9 @@ static void test_cut(void **state)
 	size_t at, length, size;
 
 	for (size = 0; size < 14; size++)
-		assert_false(machine_find_main_call(musl, size, &at, &length));
-	assert_true(machine_find_main_call(musl, 14, &at, &length));
-	assert_false(machine_find_main_call(musl + 4, sizeof(musl) - 4, &at, &length));
+		assert_false(machine_find_outermost_call(musl, size, &at, &length));
+	assert_true(machine_find_outermost_call(musl, 14, &at, &length));
+	assert_false(machine_find_outermost_call(musl + 4, sizeof(musl) - 4, &at, &length));
 }
 
 /* A function that returns, and a direct call. */
@@ -59,16 +74,15 @@ static void test_others(void **state)
 					 0xe8, 1, 2, 3, 4, 0x90, 0x90};
 	size_t at, length;
 
-	assert_false(machine_find_main_call(goes_on, sizeof(goes_on), &at, &length));
-	assert_false(machine_find_main_call(direct, sizeof(direct), &at, &length));
+	assert_false(machine_find_outermost_call(goes_on, sizeof(goes_on), &at, &length));
+	assert_false(machine_find_outermost_call(direct, sizeof(direct), &at, &length));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_found),
-		cmocka_unit_test(test_register_with_prefix),
-		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_found),  cmocka_unit_test(test_register_with_prefix),
+		cmocka_unit_test(test_thread), cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_others),
 	};
 
