@@ -22,8 +22,8 @@ if ! read -r -t 10 ready <&"${demo[0]}" || [ "$ready" != "ready $pid" ]; then
 	exit 1
 fi
 
-printf '\n$ sudo build/geckobpf --pid %d --duration 3 --top 8 -o demo.json.gz\n' "$pid"
-build/geckobpf --pid "$pid" --duration 3 --top 8 -o demo.json.gz
+printf '\n$ sudo build/geckobpf --pid %d --duration 3 --top 8 --force -o demo.json.gz\n' "$pid"
+build/geckobpf --pid "$pid" --duration 3 --top 8 --force -o demo.json.gz
 cat <<END
 
 The profile is in $PWD/demo.json.gz

@@ -201,7 +201,7 @@ static int write_out(const char *path, const char *content, bool is_committed)
 		return err;
 	fputs(content, out_file_stream(file));
 	if (is_committed)
-		err = out_file_commit(file);
+		err = out_file_commit(file, true);
 	out_file_close(file);
 	return err;
 }

@@ -261,7 +261,10 @@ static bool is_cancelled_later(void *context)
 static void cancelled(void **state)
 {
 	unsigned int left = 3;
-	const struct output_options options = {is_cancelled_later, &left, -1, -1};
+	const struct output_options options = {.is_cancelled = is_cancelled_later,
+					       .context = &left,
+					       .owner_uid = -1,
+					       .owner_gid = -1};
 	struct output *output;
 
 	assert_int_equal(output_open(&output, in_directory("c.json"), &options), 0);
@@ -399,6 +402,75 @@ static void published_on_full_file_system(void **state)
 	assert_int_equal(rmdir(mount_point), 0);
 }
 
+/* What is no file is written to, and stays what it is. */
+static void no_file(void **state)
+{
+	static const struct output_options options = {.owner_uid = 4321, .owner_gid = 1234};
+	struct output *output;
+	char text[8] = "";
+	struct stat at;
+	int reader;
+
+	assert_int_equal(output_check("/dev/null"), 0);
+	assert_int_equal(output_open(&output, "/dev/null", &options), 0);
+	assert_int_equal(output_publish(output), 0);
+	assert_int_equal(write_data(output), 0);
+	assert_int_equal(output_commit(output), 0);
+	output_close(output);
+	assert_int_equal(stat("/dev/null", &at), 0);
+	assert_true(S_ISCHR(at.st_mode) && at.st_uid == 0);
+
+	assert_int_equal(mkfifo(in_directory("p.json"), 0600), 0);
+	assert_int_equal(output_check(path), 0);
+	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_int_equal(output_open(&output, path, &options), 0);
+	assert_int_equal(output_write(output, "[]", 2), 0);
+	assert_int_equal(output_commit(output), 0);
+	assert_null(output_kept(output));
+	output_close(output);
+	assert_int_equal(read(reader, text, sizeof(text)), 2);
+	assert_string_equal(text, "[]");
+	close(reader);
+	assert_int_equal(files_in(directory), 1);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* A pipe that nobody reads is waited for until that is cancelled. */
+static void pipe_without_a_reader(void **state)
+{
+	unsigned int left = 2;
+	const struct output_options options = {.is_cancelled = is_cancelled_later,
+					       .context = &left,
+					       .owner_uid = -1,
+					       .owner_gid = -1};
+	struct output *output;
+
+	assert_int_equal(mkfifo(in_directory("p.json"), 0600), 0);
+	assert_int_equal(output_open(&output, path, &options), -EINTR);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void older_file_is_kept(void **state)
+{
+	static const struct output_options options = {.owner_uid = -1, .owner_gid = -1};
+	struct output *output;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(output_open(&output, in_directory("k.json.gz"), &options), 0);
+		assert_int_equal(output_write(output, "[]", 2), 0);
+		assert_int_equal(i == 1 ? output_publish(output) : output_commit(output), 0);
+		assert_true(!i == !output_kept(output));
+		output_close(output);
+		assert_int_equal(files_in(directory), i + 1);
+	}
+	for (i = 0; i < 3; i++)
+		assert_int_equal(unlink(in_directory(i == 0   ? "k.json.gz"
+						     : i == 1 ? "k-1.json.gz"
+							      : "k-2.json.gz")),
+				 0);
+}
+
 static void names(void **state)
 {
 	struct output *output = NULL;
@@ -457,6 +529,9 @@ int main(void)
 		cmocka_unit_test(published),
 		cmocka_unit_test(published_and_committed),
 		cmocka_unit_test(published_on_full_file_system),
+		cmocka_unit_test(no_file),
+		cmocka_unit_test(pipe_without_a_reader),
+		cmocka_unit_test(older_file_is_kept),
 		cmocka_unit_test(names),
 		cmocka_unit_test(failing_allocations),
 	};

@@ -6,23 +6,28 @@
  *   publish  the file gets its owner and its name early; from then on a flush is what makes it longer
  *   commit   the last block is written, the file gets its owner and its name
  *   close    without a commit: the temporary goes
+ *
+ * What is no file is written to as it is.
  */
 #include "base/output.h"
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include "base/fd.h"
+#include "base/naming.h"
 #include "base/temporary.h"
 #include "base/deflater.h"
 
@@ -46,11 +51,13 @@ struct output {
 	enum output_format format;
 	int fd;
 	int error;
-	bool is_stdout;
+	bool is_direct; /* stdout, or what else is no file: it gets no name */
 	bool may_wait; /* a write to it may wait for ever */
 	bool is_published;
 	uint64_t safe_bytes; /* bytes of the file at the last flush */
-	char *path, *temporary; /* NULL: stdout, or not there any more */
+	char *path;
+	char *temporary; /* NULL: it is direct, or not there any more */
+	char *kept; /* what was called so before; NULL: nothing was */
 	uint64_t bytes_in, bytes_out;
 	bool has_gzip;
 	z_stream gzip;
@@ -88,17 +95,14 @@ static int format_of(const char *path, enum output_format *format)
 {
 	size_t i;
 
-	if (!strcmp(path, "-")) {
-		*format = FORMAT_PLAIN;
-		return 0;
-	}
 	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		if (!find_end(path, formats[i].suffix))
 			continue;
 		*format = formats[i].format;
 		return 0;
 	}
-	return -EINVAL;
+	*format = FORMAT_PLAIN;
+	return naming_is_direct(path) ? 0 : -EINVAL;
 }
 
 const char *output_suffix(const char *path)
@@ -126,6 +130,8 @@ int output_check(const char *path)
 
 	if (err || !strcmp(path, "-"))
 		return err;
+	if (naming_is_direct(path))
+		return access(path, W_OK) ? -errno : 0;
 	if (!stat(path, &at) && S_ISDIR(at.st_mode))
 		return -EISDIR;
 	fd = temporary_create(path, mode_of(path), &temporary);
@@ -138,19 +144,43 @@ int output_check(const char *path)
 
 /* ---- opening -------------------------------------------------------------------- */
 
-static int open_file(struct output *output, const char *path)
+static bool is_cancelled(const struct output *output)
 {
+	const struct output_options *options = &output->options;
+
+	return options->is_cancelled && options->is_cancelled(options->context);
+}
+
+/* A pipe with a name can be opened when it has a reader; until then this waits. */
+static int open_direct(struct output *output)
+{
+	const struct timespec wait = {.tv_nsec = CANCEL_POLL_MS * 1000000L};
+	const bool is_stdout = !strcmp(output->path, "-");
 	struct stat at;
 
-	if (!strcmp(path, "-")) {
-		output->is_stdout = true;
-		output->fd = STDOUT_FILENO;
-		output->may_wait = fstat(output->fd, &at) || !S_ISREG(at.st_mode);
-		return 0;
+	output->is_direct = true;
+	output->fd = is_stdout ? STDOUT_FILENO : -1;
+	while (output->fd < 0) {
+		output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (output->fd < 0 &&
+		    (errno != ENXIO || stat(output->path, &at) || !S_ISFIFO(at.st_mode)))
+			return -errno;
+		if (output->fd < 0 && is_cancelled(output))
+			return -EINTR;
+		if (output->fd < 0)
+			nanosleep(&wait, NULL);
 	}
+	output->may_wait = fstat(output->fd, &at) || !S_ISREG(at.st_mode);
+	return 0;
+}
+
+static int open_file(struct output *output, const char *path)
+{
 	output->path = strdup(path);
 	if (!output->path)
 		return -ENOMEM;
+	if (naming_is_direct(path))
+		return open_direct(output);
 	output->fd = temporary_create(path, mode_of(path), &output->temporary);
 	return output->fd < 0 ? output->fd : 0;
 }
@@ -193,7 +223,8 @@ static int open_compression(struct output *output)
 
 int output_open(struct output **out, const char *path, const struct output_options *options)
 {
-	static const struct output_options defaults = {.owner_uid = -1, .owner_gid = -1};
+	static const struct output_options defaults = {
+		.owner_uid = -1, .owner_gid = -1, .replaces = true};
 	enum output_format format;
 	struct output *output;
 	int err = format_of(path, &format);
@@ -218,13 +249,6 @@ int output_open(struct output **out, const char *path, const struct output_optio
 }
 
 /* ---- writing -------------------------------------------------------------------- */
-
-static bool is_cancelled(const struct output *output)
-{
-	const struct output_options *options = &output->options;
-
-	return options->is_cancelled && options->is_cancelled(options->context);
-}
 
 /*
  * Into a pipe that nobody reads, write(2) would wait where a cancel cannot reach it. What poll(2) calls writable takes
@@ -261,7 +285,7 @@ static int write_block(struct output *output)
 		err = write_patiently(output, output->block, output->used);
 	else
 		err = fd_write_all(output->fd, output->block, output->used);
-	if (err && output->is_published)
+	if (err && output->is_published && !output->is_direct)
 		(void)!ftruncate(output->fd, (off_t)output->safe_bytes);
 	if (err)
 		return err;
@@ -430,6 +454,12 @@ static void give_owner(struct output *output)
 		(void)!fchown(output->fd, (uid_t)options->owner_uid, (gid_t)options->owner_gid);
 }
 
+static int take_name(struct output *output)
+{
+	return naming_apply(output->path, output->options.replaces, &output->temporary,
+			    &output->kept);
+}
+
 static int finish_file(struct output *output)
 {
 	int err;
@@ -439,7 +469,7 @@ static int finish_file(struct output *output)
 	output->fd = -1;
 	if (err)
 		return -errno;
-	return output->is_published ? 0 : temporary_rename(&output->temporary, output->path);
+	return output->is_published ? 0 : take_name(output);
 }
 
 int output_flush(struct output *output)
@@ -457,15 +487,17 @@ int output_publish(struct output *output)
 
 	if (err || output->is_published)
 		return err;
-	give_owner(output);
-	output->error = temporary_rename(&output->temporary, output->path);
+	if (!output->is_direct) {
+		give_owner(output);
+		output->error = take_name(output);
+	}
 	output->is_published = !output->error;
 	return output->error;
 }
 
 static void drop_temporary(struct output *output)
 {
-	if (!output->is_stdout)
+	if (output->fd != STDOUT_FILENO)
 		fd_close(&output->fd);
 	temporary_remove(&output->temporary);
 }
@@ -476,7 +508,7 @@ int output_commit(struct output *output)
 		output->error = finish_compression(output);
 	if (!output->error)
 		output->error = write_block(output);
-	if (!output->error && !output->is_stdout)
+	if (!output->error && !output->is_direct)
 		output->error = finish_file(output);
 	if (output->error)
 		drop_temporary(output);
@@ -492,7 +524,13 @@ void output_close(struct output *output)
 		deflateEnd(&output->gzip);
 	ZSTD_freeCStream(output->zstd);
 	free(output->path);
+	free(output->kept);
 	free(output);
+}
+
+const char *output_kept(const struct output *output)
+{
+	return output->kept;
 }
 
 uint64_t output_bytes_in(const struct output *output)

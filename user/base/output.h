@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * output.h - what a recording is written to, a profile or a raw capture: plain, one gzip member, or
- * one zstd frame; a file or stdout.
+ * one zstd frame; a file, stdout, or what else can be written to and is no file, as a pipe.
  *
  * A file is written to a temporary beside it and renamed by output_commit(), so it is there whole
- * or not at all; unless it was published before. The first error sticks: later writes do nothing
- * and every call returns it.
+ * or not at all; unless it was published before. A file that has the name already is kept
+ * (naming.h). The first error sticks: later writes do nothing and every call returns it.
  */
 #ifndef GECKOBPF_BASE_OUTPUT_H
 #define GECKOBPF_BASE_OUTPUT_H
@@ -23,11 +23,12 @@ struct output_options {
 	void *context;
 	/* The user and group that shall own the file (under sudo: the caller's); -1: as is. */
 	int owner_uid, owner_gid;
+	bool replaces; /* a file of the same name; otherwise that is kept, under another name (naming.h) */
 };
 
 /*
- * `path` ends in .json, .json.gz, .json.zst or .gbpf (mode 0600), or is "-" for stdout. 0, -EINVAL:
- * another suffix; -errno.
+ * `path` ends in .json, .json.gz, .json.zst or .gbpf (mode 0600), or is "-" for stdout, or no file. 0, -EINVAL:
+ * another suffix; -errno. `options` NULL: nobody cancels, no other owner, and a file of that name is replaced.
  */
 int output_open(struct output **out, const char *path, const struct output_options *options);
 
@@ -50,6 +51,9 @@ int output_commit(struct output *output);
 int output_publish(struct output *output);
 int output_flush(struct output *output);
 
+/* What a file is called that had the name before; NULL: there was none. */
+const char *output_kept(const struct output *output);
+
 uint64_t output_bytes_in(const struct output *output); /* before compression */
 uint64_t output_bytes_out(const struct output *output); /* written so far */
 int output_error(const struct output *output);
@@ -61,7 +65,7 @@ void output_close(struct output *output);
 const char *output_suffix(const char *path);
 
 /*
- * Whether `path` can be written: suffix known, directory there, a file can be created in it. Leaves nothing behind.
+ * Whether `path` can be written: suffix known, directory there, a file can be created in it; or it is no file. Leaves nothing behind.
  * 0, -EINVAL (suffix), -errno.
  */
 int output_check(const char *path);

@@ -5,6 +5,8 @@
  */
 #include "base/temporary.h"
 
+#include "base/naming.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -115,6 +117,15 @@ int temporary_rename(char **name, const char *path)
 		return -errno;
 	forget(name);
 	return 0;
+}
+
+int temporary_rename_new(char **name, const char *path)
+{
+	int err = naming_rename(*name, path);
+
+	if (!err)
+		forget(name);
+	return err;
 }
 
 void temporary_remove(char **name)

@@ -23,6 +23,8 @@ int temporary_create(const char *path, mode_t mode, char **name);
  * nothing has changed.
  */
 int temporary_rename(char **name, const char *path);
+/* The same, unless another file has that name: -EEXIST. */
+int temporary_rename_new(char **name, const char *path);
 
 /* Removes the file, and frees *name, which becomes NULL. A NULL *name is fine. */
 void temporary_remove(char **name);

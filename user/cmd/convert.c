@@ -3,9 +3,11 @@
 #include "cmd/command_table.h"
 
 #include "base/log.h"
+#include "base/naming.h"
 #include "cmd/arguments.h"
 #include "cmd/progress_text.h"
 #include "cmd/raw_profile.h"
+#include "cmd/summary.h"
 #include "cmd/slice.h"
 #include "cmd/stack_files.h"
 #include "format/format.h"
@@ -18,7 +20,14 @@
 
 #define NAME "geckobpf convert"
 
-enum option_key { KEY_CPU = 0x100, KEY_FORMAT, KEY_SYMBOLS, KEY_SYMBOL_DIR, KEY_DEBUGINFOD };
+enum option_key {
+	KEY_CPU = 0x100,
+	KEY_FORMAT,
+	KEY_SYMBOLS,
+	KEY_SYMBOL_DIR,
+	KEY_DEBUGINFOD,
+	KEY_FORCE
+};
 
 #define DEBUGINFOD_URLS "DEBUGINFOD_URLS"
 
@@ -55,6 +64,8 @@ static const struct argp_option options[] = {
 	 "Of a raw capture: ask these servers for what is not found; without URLS, and also "
 	 "without this option if it is set, those in DEBUGINFOD_URLS",
 	 0},
+	{"force", KEY_FORCE, NULL, 0,
+	 "Replace a file that has the name already; otherwise it is kept, as OUT-1", 0},
 	{"cpu", KEY_CPU, NULL, 0, "For .folded: microseconds of CPU time, not samples", 0},
 	SLICE_OPTIONS,
 	ARGUMENTS_OPTION_STRICT,
@@ -91,6 +102,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return set_debuginfod(arguments, value);
 	case 'o':
 		arguments->output = value;
+		return 0;
+	case KEY_FORCE:
+		arguments->raw.conversion.replaces = true;
 		return 0;
 	case KEY_CPU:
 		arguments->by_cpu = true;
@@ -130,6 +144,8 @@ static int check(struct arguments *arguments)
 		return arguments_reject(&arguments->files,
 					"no output: give one with -o (see " NAME " --help)");
 	arguments->format = format_of_path(arguments->output);
+	if (!arguments->format && naming_is_direct(arguments->output))
+		arguments->format = format_table;
 	if (!arguments->format)
 		return arguments_reject(&arguments->files,
 					"%s: unknown suffix; give a " FORMAT_SUFFIXES " file",
@@ -158,7 +174,9 @@ static int write_file(const struct arguments *arguments, const struct stack_prof
 	err = (arguments->by_cpu ? format->write_cpu : format->write)(profile,
 								      out_file_stream(file));
 	if (!err)
-		err = out_file_commit(file);
+		err = out_file_commit(file, arguments->raw.conversion.replaces);
+	if (!err && out_file_kept(file))
+		summary_kept(arguments->output, out_file_kept(file));
 	out_file_close(file);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "cmd/summary.h"
 #include "cmd/unnamed.h"
 
 #include <inttypes.h>
@@ -23,8 +24,12 @@ static void show_download(void *context, const char *url, uint64_t bytes, uint64
 		log_status("  %s: %" PRIu64 " kB", url, bytes / 1000);
 }
 
-static void say_what_was_written(const char *path, const struct profile_summary *summary)
+static void say_what_was_written(const char *path, const struct conversion *result)
 {
+	const struct profile_summary *summary = &result->summary;
+
+	if (result->kept)
+		summary_kept(path, result->kept);
 	log_info("wrote %s: %" PRIu64 " samples of %" PRIu64 " thread%s",
 		 strcmp(path, "-") ? path : "to stdout", summary->samples, summary->threads,
 		 summary->threads == 1 ? "" : "s");
@@ -51,7 +56,7 @@ static int conclude(const struct raw_profile_options *options, struct conversion
 	if (err)
 		log_problem(LOG_ERROR, error);
 	else if (written)
-		say_what_was_written(written, &result->summary);
+		say_what_was_written(written, result);
 	if (!err && options->lists_unnamed)
 		unnamed_report(&result->summary);
 	conversion_clear(result);

@@ -44,6 +44,7 @@ enum option_key {
 	KEY_PROGRESS,
 	KEY_CONTROL,
 	KEY_STRICT,
+	KEY_FORCE,
 	KEY_NO_PRIORITY,
 	KEY_VERSION,
 	KEY_HELP = '?',
@@ -101,6 +102,8 @@ static const struct argp_option option_table[] = {
 	{"symbol-dir", KEY_SYMBOL_DIR, "DIR", 0,
 	 "Look there, too, for the debug files of stripped programs; may be given several times",
 	 0},
+	{"force", KEY_FORCE, NULL, 0,
+	 "Replace files that have the names already; otherwise they are kept, as FILE-1", 0},
 	{"strict", KEY_STRICT, NULL, 0,
 	 "Exit status 1 if samples or events were lost, or samples overwritten without --ring", 0},
 	{"profile-name", KEY_PROFILE_NAME, "NAME", 0, "The title of the profile", 0},
@@ -352,6 +355,9 @@ static error_t parse_output_option(int key, char *value, struct record_options *
 		return parse_control(options, value);
 	case KEY_NO_PRIORITY:
 		options->keeps_priority = true;
+		return 0;
+	case KEY_FORCE:
+		config->replaces = true;
 		return 0;
 	case KEY_STRICT:
 		options->is_strict = true;

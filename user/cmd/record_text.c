@@ -53,8 +53,7 @@ void record_text_event(const struct session_event *event)
 		log_info("recording goes on");
 		break;
 	case SESSION_FILE_KEPT:
-		log_info("%s: there was one already; it is %s now", event->moved.from,
-			 event->moved.to);
+		summary_kept(event->moved.from, event->moved.to);
 		break;
 	case SESSION_SAVED:
 		summary_print(&event->saved);

@@ -189,6 +189,11 @@ static void print_losses_of_stream(const struct session_saved *saved)
 	print_losses(&rest);
 }
 
+void summary_kept(const char *path, const char *kept)
+{
+	log_info("%s: there was one already; it is %s now (--force replaces it)", path, kept);
+}
+
 void summary_print(const struct session_saved *saved)
 {
 	switch (saved->file) {

@@ -11,4 +11,7 @@ struct session_saved;
 /* Of a profile also its hottest functions, on stdout, unless the profile itself went there. */
 void summary_print(const struct session_saved *saved);
 
+/* Says that the file that had the name `path` is called `kept` now. */
+void summary_kept(const char *path, const char *kept);
+
 #endif

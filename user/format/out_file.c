@@ -3,15 +3,18 @@
 #include "format/out_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/naming.h"
 #include "base/temporary.h"
 #include "format/text_out.h"
 
 struct out_file {
-	char *path, *temporary; /* `temporary`: NULL when there is none to remove */
+	char *path, *kept;
+	char *temporary; /* NULL: there is none to remove, or to be given its name */
 	FILE *stream;
 };
 
@@ -23,6 +26,13 @@ static char *copy_text(const char *text)
 	return copy ? memcpy(copy, text, size) : NULL;
 }
 
+static int open_direct(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? -errno : fd;
+}
+
 static int create(struct out_file *file, const char *path)
 {
 	int fd;
@@ -30,7 +40,8 @@ static int create(struct out_file *file, const char *path)
 	file->path = copy_text(path);
 	if (!file->path)
 		return -ENOMEM;
-	fd = temporary_create(path, 0666, &file->temporary);
+	fd = naming_is_direct(path) ? open_direct(path)
+				    : temporary_create(path, 0666, &file->temporary);
 	if (fd < 0)
 		return fd;
 	file->stream = fdopen(fd, "w");
@@ -62,14 +73,21 @@ FILE *out_file_stream(struct out_file *file)
 	return file->stream;
 }
 
-int out_file_commit(struct out_file *file)
+int out_file_commit(struct out_file *file, bool replaces)
 {
 	int err = text_out_flush(file->stream);
 
 	if (fclose(file->stream) && !err)
 		err = -errno;
 	file->stream = NULL;
-	return err ? err : temporary_rename(&file->temporary, file->path);
+	if (err || !file->temporary)
+		return err;
+	return naming_apply(file->path, replaces, &file->temporary, &file->kept);
+}
+
+const char *out_file_kept(const struct out_file *file)
+{
+	return file->kept;
 }
 
 void out_file_close(struct out_file *file)
@@ -80,5 +98,6 @@ void out_file_close(struct out_file *file)
 		fclose(file->stream);
 	temporary_remove(&file->temporary);
 	free(file->path);
+	free(file->kept);
 	free(file);
 }

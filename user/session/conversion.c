@@ -26,7 +26,9 @@ struct job {
 	struct conversion *result;
 	const struct conversion_options *options;
 	const char *path; /* of the output, or the name of the source */
+	const char *source; /* the first capture */
 	struct stack_profile *profile; /* to be added to; NULL: a file is to be written */
+	bool is_cut; /* of captures that are cut off, or damaged */
 	bool is_output; /* it was the output that failed, not the memory, or the file for what does not fit into it */
 };
 
@@ -44,7 +46,8 @@ bool conversion_is_capture(const char *path)
 void conversion_clear(struct conversion *conversion)
 {
 	profile_summary_clear(&conversion->summary);
-	conversion->has_losses = false;
+	free(conversion->kept);
+	*conversion = (struct conversion){0};
 }
 
 /* ---- the walk ---------------------------------------------------------------------------- */
@@ -70,9 +73,18 @@ static void make_inputs(struct profile_input *inputs, const struct capture_files
 	inputs[0].whole = captures->whole;
 }
 
+/* A profile without samples looks as if nothing had run. -ENODATA: they are in the part that is missing. */
+static int check_samples(const struct job *job)
+{
+	const bool wants_all = profile_filter_is_empty(&job->options->filter);
+
+	return job->is_cut && wants_all && !job->result->summary.samples ? -ENODATA : 0;
+}
+
 static int write_file(struct job *job, const struct profile_input *input)
 {
-	const struct output_options options = {.owner_uid = -1, .owner_gid = -1};
+	const struct output_options options = {
+		.owner_uid = -1, .owner_gid = -1, .replaces = job->options->replaces};
 	struct output *output;
 	int err = output_open(&output, job->path, &options);
 
@@ -81,8 +93,14 @@ static int write_file(struct job *job, const struct profile_input *input)
 		return err;
 	err = format_write(job->options->format, input, output, &job->result->summary);
 	if (!err)
+		err = check_samples(job);
+	if (!err)
 		err = output_commit(output);
 	job->is_output = output_error(output) != 0;
+	if (!err && output_kept(output)) {
+		job->result->kept = strdup(output_kept(output));
+		err = job->result->kept ? 0 : -ENOMEM;
+	}
 	output_close(output);
 	return err;
 }
@@ -96,7 +114,7 @@ static int load(struct job *job, const struct profile_input *input)
 		return err;
 	err = profile_walk(input, sink, &job->result->summary);
 	sink->ops->close(sink);
-	return err;
+	return err ? err : check_samples(job);
 }
 
 static void warn_of_what_is_missing(const struct job *job)
@@ -162,6 +180,10 @@ static int read_names(struct job *job, const struct capture_files *captures, str
 
 static int fail(const struct job *job, int err, struct error *error)
 {
+	if (err == -ENODATA)
+		return error_set(error, err, job->source,
+				 "holds no samples: they are in the part that is cut off or "
+				 "damaged");
 	if (err == -ENOMEM)
 		return error_set(error, err, NULL, "out of memory while making the profile");
 	if (!job->is_output) {
@@ -173,6 +195,20 @@ static int fail(const struct job *job, int err, struct error *error)
 	error_set(error, err, job->path, "cannot write it: %s", strerror(-err));
 	error_advise(error, "give another file with -o");
 	return err;
+}
+
+static bool are_cut(const struct capture_files *captures)
+{
+	size_t i;
+
+	for (i = 0; i < captures->count; i++) {
+		const struct archive *archive = &captures->items[i].archive;
+
+		if (!archive->has_end || archive->damage.bytes || archive->bad_sections ||
+		    archive->lost_blocks)
+			return true;
+	}
+	return false;
 }
 
 static int read_captures(struct job *job, const char *const *paths, size_t count,
@@ -189,6 +225,8 @@ static int read_captures(struct job *job, const char *const *paths, size_t count
 	err = capture_files_read(&captures, paths, count, &whole, job->options->warnings, error);
 	if (err)
 		return err;
+	job->source = paths[0];
+	job->is_cut = are_cut(&captures);
 	err = read_names(job, &captures, &whole);
 	if (!err)
 		progress_end(&whole);

@@ -25,6 +25,7 @@ struct warning_sink;
 /* All is borrowed. */
 struct conversion_options {
 	const struct format *format; /* of a file; NULL: Gecko */
+	bool replaces; /* a file that has the name already; otherwise it is kept */
 	struct profile_filter filter; /* the part that is wanted */
 	bool addresses; /* no names */
 	const char *const *
@@ -41,6 +42,7 @@ struct conversion_options {
 struct conversion {
 	struct profile_summary summary;
 	bool has_losses; /* the recordings had lost something */
+	char *kept; /* what a file is called that had the name before; NULL: there was none */
 };
 
 void conversion_clear(struct conversion *conversion);

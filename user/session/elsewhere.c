@@ -2,6 +2,7 @@
 /* elsewhere.c - see elsewhere.h. */
 #include "session/elsewhere.h"
 
+#include "base/naming.h"
 #include "base/output.h"
 
 #include <errno.h>
@@ -52,12 +53,14 @@ static void add_own_place(struct places *places, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
+	if (naming_is_direct(path))
+		return;
 	/* "/x" is in "/", and a place is followed by a slash: "/./x". */
 	if (slash == path)
 		add_place(places, "/.", 2);
 	else if (slash)
 		add_place(places, path, (size_t)(slash - path));
-	else if (strcmp(path, "-") != 0)
+	else
 		add_place(places, ".", 1);
 }
 
@@ -116,7 +119,7 @@ static int free_path(const struct elsewhere *elsewhere, const struct place *plac
 	struct stat at;
 	int number;
 
-	if (!strcmp(elsewhere->path, "-")) {
+	if (naming_is_direct(elsewhere->path)) {
 		name = elsewhere->stdout_name;
 		length = strlen(name);
 	}

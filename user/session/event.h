@@ -21,7 +21,7 @@ enum session_event_kind {
 	SESSION_RESUMED,
 	SESSION_TARGETS_ENDED, /* the last of them */
 	SESSION_COMMAND_ENDED, /* with `status` */
-	SESSION_FILE_KEPT, /* `moved`: a file had the name of the stream, and has another now */
+	SESSION_FILE_KEPT, /* `moved`: a file had the name of ours, and has another now */
 	SESSION_STREAM_FAILED, /* `error`; recording goes on in memory */
 	SESSION_SAVED, /* `saved`: a file is complete */
 	SESSION_SAVE_FAILED, /* `error`: the file is not there */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "session/gathered_facts.h"
+#include "base/naming.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "format/format.h"
@@ -179,8 +180,8 @@ static void set_failed(char failed[PATH_BYTES], const char *path, bool is_output
 
 	if (!is_output)
 		snprintf(failed, PATH_BYTES, "%s", spool_directory());
-	else if (!strcmp(path, "-"))
-		snprintf(failed, PATH_BYTES, "/dev/stdout");
+	else if (naming_is_direct(path))
+		snprintf(failed, PATH_BYTES, "%s", strcmp(path, "-") ? path : "/dev/stdout");
 	else if (slash)
 		snprintf(failed, PATH_BYTES, "%.*s/", (int)(slash - path), path);
 	else
@@ -196,6 +197,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 		.context = session->context,
 		.owner_uid = session->account.is_set ? (int)session->account.uid : -1,
 		.owner_gid = session->account.is_set ? (int)session->account.gid : -1,
+		.replaces = session->config->replaces,
 	};
 	struct progress part;
 	const struct profile_input input = {
@@ -222,6 +224,8 @@ static int write_to(struct session *session, struct writing *writing, const char
 		err = output_commit(output);
 	if (!err)
 		progress_end(&writing->whole);
+	if (!err && output_kept(output))
+		session_tell_moved(session, SESSION_FILE_KEPT, path, output_kept(output));
 	*bytes = output_bytes_out(output);
 	set_failed(failed, path, output_error(output) != 0);
 	output_close(output);
@@ -375,13 +379,17 @@ int save_profile(struct session *session)
 int save_capture(struct session *session, unsigned int number)
 {
 	char whole[PATH_BYTES], path[PATH_BYTES + 16];
-	const char *suffix;
+	struct error error = {0};
+	int err;
 
 	output_path(session, whole, sizeof(whole));
 	/* stdout is for the last one. */
-	if (!strcmp(whole, "-"))
+	if (naming_is_direct(whole))
 		default_path(session, whole, sizeof(whole));
-	suffix = output_suffix(whole);
-	snprintf(path, sizeof(path), "%.*s-%u%s", (int)(suffix - whole), whole, number, suffix);
-	return save(session, path, session->end_ns);
+	err = naming_number(whole, number, session->config->replaces, path, sizeof(path));
+	if (!err)
+		return save(session, path, session->end_ns);
+	error_set(&error, err, whole, "no name is left for a capture: %s", strerror(-err));
+	session_tell_error(session, SESSION_SAVE_FAILED, &error);
+	return err;
 }

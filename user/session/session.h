@@ -49,7 +49,9 @@ struct session_config {
 	size_t symbol_dir_count;
 	uint64_t buffer_bytes; /* limit of the profile buffer */
 	uint64_t unwind_bytes; /* limit of the unwind tables in the kernel */
-	const char *output; /* file, "-" for stdout, NULL: named after the target and the time */
+	/* File, "-" for stdout, what is no file as a pipe; NULL: named after the target and the time. */
+	const char *output;
+	bool replaces; /* files that have the names of its files already; otherwise they are kept */
 	/* A raw capture that is written while it records; NULL: none. Without `output` there is nothing else. */
 	const char *stream;
 	const char *profile_name; /* NULL: the target's name */

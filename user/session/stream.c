@@ -20,11 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define KALLSYMS "/proc/kallsyms"
-#define MAX_KEPT 100000 /* older files of the same name */
 #define LOG_NS (10 * NS_PER_SEC) /* the counters need not be as fresh as the samples */
 
 struct stream {
@@ -76,6 +73,7 @@ static int open_file(struct stream *stream)
 	const struct output_options options = {
 		.owner_uid = account->is_set ? (int)account->uid : -1,
 		.owner_gid = account->is_set ? (int)account->gid : -1,
+		.replaces = stream->session->config->replaces,
 	};
 	struct section_sink sink = {.write = write_to_output};
 	int err = output_check(stream->path);
@@ -129,43 +127,6 @@ void stream_close(struct stream *stream)
 	free(stream);
 }
 
-/*
- * What a recording lost its end with is in this file, if a service that restarts it gives it the same name. link(2)
- * replaces nothing; not all file systems have it.
- */
-static int keep_as(const char *path, const char *kept)
-{
-	struct stat at;
-
-	if (!link(path, kept))
-		return unlink(path) ? -errno : 0;
-	if (errno == EEXIST || errno == ENOENT)
-		return -errno;
-	if (!lstat(kept, &at))
-		return -EEXIST;
-	return rename(path, kept) ? -errno : 0;
-}
-
-static int keep_older(struct stream *stream)
-{
-	const char *path = stream->path;
-	const size_t room = strlen(path) + 16;
-	const char *suffix = output_suffix(path);
-	char *kept = malloc(room);
-	int err = -EEXIST, number;
-
-	if (!kept)
-		return -ENOMEM;
-	for (number = 1; err == -EEXIST && number < MAX_KEPT; number++) {
-		snprintf(kept, room, "%.*s-%d%s", (int)(suffix - path), path, number, suffix);
-		err = keep_as(path, kept);
-	}
-	if (!err)
-		session_tell_moved(stream->session, SESSION_FILE_KEPT, path, kept);
-	free(kept);
-	return err == -ENOENT ? 0 : err;
-}
-
 int stream_begin(struct stream *stream, struct error *error)
 {
 	struct gathered_facts *gathered;
@@ -183,9 +144,10 @@ int stream_begin(struct stream *stream, struct error *error)
 	stream->next_ns = stream->session->start_ns + STREAM_NS;
 	err = archive_write_head(&stream->writer, &gathered->facts);
 	if (!err)
-		err = keep_older(stream);
-	if (!err)
 		err = output_publish(stream->output);
+	if (!err && output_kept(stream->output))
+		session_tell_moved(stream->session, SESSION_FILE_KEPT, stream->path,
+				   output_kept(stream->output));
 	stream->error = err;
 	return err ? cannot_write(stream, err, error) : 0;
 }

@@ -7,7 +7,7 @@
  * Whatever ends the profiler, the file has what was recorded up to the last write, which is at most STREAM_NS ago and a
  * look at the clock, a tenth of a second. What is forgotten is in the file before, and so is what is overwritten in the
  * buffer, unless that happens between two writes: then it is counted. So the file may hold more than memory.
- * A file that has the name already is kept: it is renamed to the first of FILE-1.gbpf, FILE-2.gbpf, ... that is free.
+ * A file that has the name already is kept (base/naming.h).
  * When the file cannot be written, that is said at once, and the recording goes on in memory alone.
  *
  * `stream` NULL is fine everywhere: none was asked for, and nothing is done.
