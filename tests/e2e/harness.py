@@ -51,6 +51,11 @@ def expect_near(got, expected, tolerance, what):
            f"{what} is {got:.3f}, not {expected:.3f} (within {tolerance:.3f})")
 
 
+def interval_ms(rate_hz):
+    """Between samples, where so many a second are asked for: longer by half the golden ratio, in hundredths."""
+    return 1003.090170 / rate_hz
+
+
 def expect_between(got, low, high, what):
     expect(got is not None and low <= got <= high, f"{what} is {got}, not between {low:.3f} and {high:.3f}")
 

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from harness import (PYTHON, comm, expect, expect_between, expect_equal, expect_match, expect_near,
-                     preemptions, schedstat_ns, stolen_ns, wait_until)
+                     interval_ms, preemptions, schedstat_ns, stolen_ns, wait_until)
 
 RATE_HZ = 1000
 SHARE_TOLERANCE = 0.03
@@ -61,7 +61,7 @@ class Watch:
         """A thread that never waits is sampled at every interval of its CPU time but those missed, and nothing is lost."""
         start, end, cpu_ms = self.window(tid)
         samples = sum(start < row.time_ms <= end for row in self.thread(tid).samples())
-        expected = cpu_ms / 1000 * RATE_HZ
+        expected = cpu_ms / interval_ms(RATE_HZ)
         # Where others want the CPU, the scheduler's tick and the sampling timer keep a constant phase: each time the
         # thread is preempted, half a sample may be won or lost. (Few are on a quiet machine.)
         tolerance = 0.03 * expected + 0.5 * (self.last_preempted[tid] - self.first_preempted[tid])
@@ -159,7 +159,7 @@ def test_threads(test):
     samples = sum(start < row.time_ms <= end for row in watch.thread(tids["tenth"]).samples())
     # A binomial count: four of its standard deviations; preemptions as in check_busy().
     preempted = watch.last_preempted[tids["tenth"]] - watch.first_preempted[tids["tenth"]]
-    watch.check_samples(samples, cpu_ms * RATE_HZ / 1000, 4 * cpu_ms ** 0.5 + 5 + 0.5 * preempted, "tenth")
+    watch.check_samples(samples, cpu_ms / interval_ms(RATE_HZ), 4 * cpu_ms ** 0.5 + 5 + 0.5 * preempted, "tenth")
     expect(len(watch.thread(tids["sleeper"]).samples()) < 20, "the sleeper was seen on a CPU")
 
 
@@ -258,7 +258,7 @@ def test_churn(test):
     expect(len(rough) <= 0.05 * len(lines), f"the CPU times of {len(rough)} of {len(lines)} threads are rough: {rough[:5]}")
     samples = sum(len(threads[int(line[0])].samples()) for line in lines)
     cpu_ms = sum(int(line[4]) for line in lines) / 1e6
-    expected, missed = cpu_ms * RATE_HZ / 1000, profile.log()["timer_ticks_missed"]
+    expected, missed = cpu_ms / interval_ms(RATE_HZ), profile.log()["timer_ticks_missed"]
     expect_between(samples, 0.95 * expected - missed, 1.05 * expected, "the number of samples of all threads")
     profile.expect_nothing_lost()
 
@@ -398,7 +398,7 @@ def test_two_programs_at_once(test):
 
 def check_accounted(profile, thread, rate_hz):
     """Every tick of its CPU time was a sample, or is told as missed. Returns the missed ones' share."""
-    expected, missed = thread.cpu_ns() / 1e9 * rate_hz, profile.log()["timer_ticks_missed"]
+    expected, missed = thread.cpu_ns() / 1e6 / interval_ms(rate_hz), profile.log()["timer_ticks_missed"]
     expect(expected > 0.2 * rate_hz, f"the target had a CPU for {expected / rate_hz:.1f} s only")
     expect_near(len(thread.samples()) + missed, expected, 0.03 * expected, f"the samples, and {missed} missed,")
     return missed / expected
@@ -422,5 +422,5 @@ def test_high_rate(test):
     profile = test.record("--pid", target.pid, "--duration", 2, "--rate", 10000).finish()
     thread = profile.main_thread(target.pid)
     check_accounted(profile, thread, 10000)
-    expect_near(profile.meta["interval"], 0.1, 0.0001, "meta.interval")
+    expect_near(profile.meta["interval"], interval_ms(10000), 1e-5, "meta.interval")
     profile.expect_nothing_lost()

@@ -7,6 +7,7 @@
 #include "base/output.h"
 #include "cmd/progress_text.h"
 #include "cmd/summary.h"
+#include "session/sampling_period.h"
 #include "session/session.h"
 
 #include <inttypes.h>
@@ -15,22 +16,23 @@
 void record_text_announce(const struct session *session, const struct session_config *config)
 {
 	const char *stacks = config->kernel_stacks ? "user+kernel stacks" : "user stacks";
+	uint32_t rate_hz = sampling_rate_hz(config->rate_hz);
 	struct session_target target;
 
 	session_get_target(session, &target);
 	if (config->all)
 		log_info("all processes (%zu, %zu threads), %u Hz, %s; Ctrl-C stops",
-			 target.processes, target.threads, config->rate_hz, stacks);
+			 target.processes, target.threads, rate_hz, stacks);
 	else if (config->pid_count > 1)
 		log_info("%s (pid %u) and %zu more processes, %u Hz, %s; Ctrl-C stops", target.name,
-			 target.tgid, config->pid_count - 1, config->rate_hz, stacks);
+			 target.tgid, config->pid_count - 1, rate_hz, stacks);
 	else if (config->argv)
-		log_info("%s (pid %u), %u Hz, %s; Ctrl-C stops", target.name, target.tgid,
-			 config->rate_hz, stacks);
+		log_info("%s (pid %u), %u Hz, %s; Ctrl-C stops", target.name, target.tgid, rate_hz,
+			 stacks);
 	else
 		log_info("%s (pid %u, %u thread%s), %u Hz, %s; Ctrl-C stops", target.name,
 			 target.tgid, target.thread_count, target.thread_count == 1 ? "" : "s",
-			 config->rate_hz, stacks);
+			 rate_hz, stacks);
 }
 
 /* The command that makes the profile that was wanted of the raw capture. */

@@ -3,6 +3,7 @@
 #include "session/gathered_facts.h"
 
 #include "base/clock.h"
+#include "session/sampling_period.h"
 #include "session/state.h"
 #include "session/setting_facts.h"
 
@@ -45,7 +46,7 @@ void gathered_facts_collect(const struct session *session, struct gathered_facts
 		.is_cut = from_ns != session->start_ns,
 		.pauses = session->pauses.items,
 		.pause_count = session->pauses.count,
-		.interval_ns = NS_PER_SEC / config->rate_hz,
+		.interval_ns = sampling_period_ns(config->rate_hz),
 		.buffer_bytes = config->buffer_bytes,
 		.duration_s = config->duration_s,
 		.threads = out->threads,

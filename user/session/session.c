@@ -16,6 +16,7 @@
 #include "capture/sources.h"
 #include "recording/records.h"
 #include "session/save.h"
+#include "session/sampling_period.h"
 #include "session/snapshot.h"
 #include "session/state.h"
 #include "session/stream.h"
@@ -50,7 +51,7 @@ static int open_records(struct session *session)
 		.processes = session->processes,
 		.objects = session->objects,
 		.memory = session->memory,
-		.period_ns = NS_PER_SEC / session->config->rate_hz,
+		.period_ns = sampling_period_ns(session->config->rate_hz),
 		.all = session->config->all,
 		.use_proc = true,
 	};
@@ -106,7 +107,7 @@ int session_open(struct session **out, const struct session_config *config, stru
 	session->is_cancelled = config->is_cancelled;
 	session->context = config->context;
 	session->dump_fd = -1;
-	session->source_config.period_ns = NS_PER_SEC / config->rate_hz;
+	session->source_config.period_ns = sampling_period_ns(config->rate_hz);
 	account_invoking_user(&session->account);
 	err = open_all(session);
 	if (err) {

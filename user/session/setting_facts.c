@@ -8,6 +8,7 @@
 #include "capture/source.h"
 #include "capture/sources.h"
 #include "recording/fact_list.h"
+#include "session/sampling_period.h"
 #include "session/state.h"
 #include "session/stream.h"
 
@@ -128,7 +129,7 @@ void setting_facts_add(const struct session *session, int symbols_error, struct 
 	fact_list_add_text(log, "options", options.text);
 	for (i = 0; i < sources_count(session->sources); i++)
 		fact_list_add_text(log, "event", sources_at(session->sources, i)->event);
-	fact_list_add_number(log, "period_ns", NS_PER_SEC / session->config->rate_hz);
+	fact_list_add_number(log, "period_ns", sampling_period_ns(session->config->rate_hz));
 	if (session->config->priority)
 		fact_list_add_text(log, "recorder_priority", session->config->priority);
 	fact_list_add_number(log, RECORDING_MAIN_MEMORY, main_memory_bytes());
