@@ -114,9 +114,14 @@ static void test_layout(void **state)
 	assert_int_equal(address, 0x401400);
 	assert_int_equal(elf_layout_address(&layout, 0x1cff, &address), 0);
 	assert_int_equal(address, 0x401cff);
-	/* In the data segment, though the code's page reaches there too. */
+	/* The code's first page, which it does not begin: a data segment has these bytes, too, but they are asked for as code. */
 	assert_int_equal(elf_layout_address(&layout, 0x13ff, &address), 0);
-	assert_int_equal(address, 0x4033ff);
+	assert_int_equal(address, 0x4013ff);
+	assert_int_equal(elf_layout_address(&layout, 0x1000, &address), 0);
+	assert_int_equal(address, 0x401000);
+	/* In no page of a code segment: a program that makes code of its data. */
+	assert_int_equal(elf_layout_address(&layout, 0x7ff, &address), 0);
+	assert_int_equal(address, 0x40091f);
 	/* Behind the code, up to the end of its page. */
 	assert_int_equal(elf_layout_address(&layout, 0x1d00, &address), 0);
 	assert_int_equal(address, 0x401d00);

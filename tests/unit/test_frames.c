@@ -185,6 +185,7 @@ static int open_room(struct room *room, bool addresses)
 	if (!err)
 		err = frames_open(&room->frames, &(struct frames_source){.process = &room->process,
 									 .symbols = room->symbols,
+									 .libs = room->libs,
 									 .has_kernel = true});
 	return err;
 }

@@ -90,9 +90,9 @@ int elf_layout_place_code(struct elf_layout *layout, uint64_t offset, uint64_t b
 }
 
 /*
- * How well a segment explains an offset: 0 not at all; 1 it is in the same page, so it is mapped
- * along with the segment; more if the segment itself has it. Two segments often share a page; the
- * code is what we are asked about.
+ * How well a segment explains where code is: 0 not at all. Code is mapped in whole pages: those of a code segment may
+ * begin with what the file has before it, headers as a rule, which another segment maps as data. Only code that was
+ * made of data, by a program that changes its own pages, is in a segment of another kind.
  */
 static int segment_fits(const struct elf_segment *segment, uint64_t offset)
 {
@@ -100,9 +100,9 @@ static int segment_fits(const struct elf_segment *segment, uint64_t offset)
 	uint64_t mapped = (segment->file_bytes + lead + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 
 	if (offset >= segment->offset && offset - segment->offset < segment->file_bytes)
-		return is_executable(segment) ? 3 : 2;
+		return is_executable(segment) ? 3 : 1;
 	if (offset >= segment->offset - lead && offset - (segment->offset - lead) < mapped)
-		return is_executable(segment);
+		return is_executable(segment) ? 2 : 0;
 	return 0;
 }
 

@@ -33,7 +33,10 @@ int elf_layout_read(struct elf_layout *layout, const struct elf_file *file);
 /* Frees what elf_layout_read() made; also right for a zeroed one. */
 void elf_layout_free(struct elf_layout *layout);
 
-/* The virtual address of `offset` bytes into the file. 0, or -ENOENT: that part is not loaded. */
+/*
+ * The virtual address of what is mapped as code from `offset` bytes into the file. 0, or -ENOENT: that part is not
+ * loaded.
+ */
 int elf_layout_address(const struct elf_layout *layout, uint64_t offset, uint64_t *address);
 
 /* Whether the file has the code in it, as a debug file has not. */

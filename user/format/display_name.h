@@ -27,7 +27,7 @@ void display_name_clear(struct display_name *name);
  * Sets the whole text. 0 or -ENOMEM.
  *
  *   name (in lib)                a function
- *   lib+0x1a2b (in lib)          code of a file that no symbol covers
+ *   lib+0x1a2b (in lib)          code of a file that no symbol covers, at that virtual address of it
  *   0x7f0012345678               code at that address, of which nothing is known, or wanted
  *   name                         what is in no file, such as (truncated: reason)
  */

@@ -20,6 +20,7 @@
 
 struct frame_kind;
 struct frames;
+struct libs;
 struct process;
 struct symbols;
 struct u64_map;
@@ -29,6 +30,7 @@ struct frames_source {
 	const struct process *process;
 	struct symbols *
 		symbols; /* NULL: no names are wanted: each address is a frame, as it was recorded */
+	struct libs *libs; /* of the process's objects; wanted if names are */
 	bool has_kernel; /* the symbols know the kernel's functions; else they are addresses */
 	bool calls; /* where no names are wanted, callers of user code are where the call is */
 	/* What kinds of frames there are, ends with NULL; NULL: frame_table. */

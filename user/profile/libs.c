@@ -75,36 +75,47 @@ int libs_build_id(struct libs *libs, const struct object *object, struct build_i
 	return err == -ENOMEM ? err : 0;
 }
 
-int libs_relative_address(struct libs *libs, const struct object *object, uint64_t offset,
-			  uint64_t *relative)
+/* Of 0 if the file does not tell. */
+static int find_base(struct libs *libs, const struct object *object, uint64_t *base)
 {
-	uint64_t address = 0, base = 0;
 	struct symbol_file *file;
 	int err = object_files_get(libs->files, object, &file);
 
+	*base = 0;
 	if (!err)
-		err = symbol_file_address(file, offset, &address);
+		err = symbol_file_base(file, base);
+	return err == -ENOMEM ? err : 0;
+}
+
+int libs_address(struct libs *libs, const struct object *object, uint64_t offset, uint64_t *address)
+{
+	struct symbol_file *file;
+	int err = object_files_get(libs->files, object, &file);
+
+	*address = offset;
 	if (!err)
-		err = symbol_file_base(file, &base);
-	if (err == -ENOMEM)
-		return err;
-	*relative = err || address < base ? offset : address - base;
-	return 0;
+		err = symbol_file_address(file, offset, address);
+	return err == -ENOMEM ? err : 0;
 }
 
 int libs_relative_start(struct libs *libs, const struct object *object, uint64_t start,
 			uint64_t *relative)
 {
-	uint64_t base = 0;
-	struct symbol_file *file;
-	int err = object_files_get(libs->files, object, &file);
+	uint64_t base;
+	int err = find_base(libs, object, &base);
 
 	if (!err)
-		err = symbol_file_base(file, &base);
-	if (err == -ENOMEM)
-		return err;
-	*relative = err || start < base ? start : start - base;
-	return 0;
+		*relative = start < base ? start : start - base;
+	return err;
+}
+
+int libs_relative_address(struct libs *libs, const struct object *object, uint64_t offset,
+			  uint64_t *relative)
+{
+	uint64_t address;
+	int err = libs_address(libs, object, offset, &address);
+
+	return err ? err : libs_relative_start(libs, object, address, relative);
 }
 
 /* ---- what was mapped at the end ----------------------------------------------------- */

@@ -2,9 +2,10 @@
 /*
  * libs.h - the files behind the mappings: what they are known by, and where the code of each was at the end.
  *
- *   address ──mapping──> offset in the file ──program headers──> relative address, which symbol servers know
+ *   address ──mapping──> offset in the file ──program headers──> virtual address ──> relative address
  *
- * The relative address is 0 where the file's lowest page would be.
+ * A virtual address is one of the file's own numbering, as addr2line and objdump have it. The relative address, which
+ * symbol servers know, is 0 where the file's lowest page would be.
  */
 #ifndef GECKOBPF_PROFILE_LIBS_H
 #define GECKOBPF_PROFILE_LIBS_H
@@ -35,7 +36,14 @@ struct object_files *libs_files(struct libs *libs);
 
 /* *id: that of an object; empty: it has none, or cannot be read. 0 or -ENOMEM. */
 int libs_build_id(struct libs *libs, const struct object *object, struct build_id *id);
-/* *relative: that of an offset in the object's file; the offset itself if the file does not tell. 0 or -ENOMEM. */
+/*
+ * *address: the virtual address of the code at an offset in the object's file; the offset itself if the file does not
+ * tell. 0 or -ENOMEM.
+ */
+int libs_address(struct libs *libs, const struct object *object, uint64_t offset,
+		 uint64_t *address);
+
+/* The same as a relative address. */
 int libs_relative_address(struct libs *libs, const struct object *object, uint64_t offset,
 			  uint64_t *relative);
 

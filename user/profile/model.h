@@ -57,7 +57,10 @@ struct profile_function {
 	const char *name; /* NULL: not known; then `value` tells what it is */
 	const char *lib; /* the name of the file, or "[kernel]", "[heap]"; NULL: none */
 	const struct object *object; /* the file; NULL: none */
-	/* Of code without a name: the offset in the file, or the address if it has no lib either. 0 if it has a name. */
+	/*
+	 * Of code without a name: the virtual address in its file (libs_address()), or the address if it has no lib
+	 * either. 0 if it has a name.
+	 */
 	uint64_t value;
 	const char *file; /* of the source; NULL: not known */
 };

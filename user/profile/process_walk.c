@@ -101,6 +101,7 @@ static int open_tables(struct process_walk *walk)
 	const struct frames_source source = {
 		.process = walk->process,
 		.symbols = walk->pass->symbols,
+		.libs = walk->pass->libs,
 		.has_kernel = walk->pass->source->kernel,
 		.calls = walk->pass->sink->calls,
 		.kinds = walk->pass->input->frame_kinds,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/frames.h"
+#include "profile/libs.h"
 #include "symbol/symbols.h"
 #include "target/address_space.h"
 #include "target/object.h"
@@ -29,8 +30,8 @@ static const char *lib_name(const struct object *object)
 	return base_name(object->path);
 }
 
-/* No symbol covers it: of a file, the offset says what it is. */
-static void name_unknown(const struct object *object, struct frame_finding *found)
+/* No symbol covers it: of a file, the address in the file's own numbering says what it is. */
+static int name_unknown(struct libs *libs, const struct object *object, struct frame_finding *found)
 {
 	found->is_unnamed = true;
 	if (!object)
@@ -38,7 +39,8 @@ static void name_unknown(const struct object *object, struct frame_finding *foun
 	else if (object->kind == OBJECT_ANONYMOUS)
 		found->function.name = "[anonymous code]";
 	else
-		found->function.value = found->frame.offset;
+		return libs_address(libs, object, found->frame.offset, &found->function.value);
+	return 0;
 }
 
 static int find_user(const struct frame_query *query, struct frame_finding *found)
@@ -60,10 +62,7 @@ static int find_user(const struct frame_query *query, struct frame_finding *foun
 	}
 	found->function.lib = lib_name(object);
 	err = symbols_lookup(source->symbols, &place, found->symbols);
-	if (err != -ENOENT)
-		return err;
-	name_unknown(object, found);
-	return 0;
+	return err != -ENOENT ? err : name_unknown(source->libs, object, found);
 }
 
 static bool is_at_call(const struct frames_source *source)
