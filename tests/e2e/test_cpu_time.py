@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""CPU time of threads that ran before the recording began: what they had used by then is not in it."""
+"""CPU time is the kernel's, and where it is drawn: none of before the recording, none while a thread sleeps."""
 
+import json
 import os
 
-from harness import expect, schedstat_ns
+from harness import PYTHON, expect, expect_equal, expect_near, schedstat_ns
 
 LOOP = ["sh", "-c", "while :; do :; done"]
 # Clocks of the kernel that differ, and times that are rounded.
@@ -39,3 +40,84 @@ def test_attached_to_a_running_process(test):
     expect_deltas_fit(profile)
     counted_ns = profile.main_thread(loop.pid).cpu_ns()
     expect(counted_ns <= used_ns, f"the profile counts {counted_ns} ns, the kernel {used_ns} ns in a longer time")
+
+
+# ---- sleep -----------------------------------------------------------------------------------------------------------
+SPIN = """
+import os, time
+def spin(cpu_s):
+    end = time.thread_time() + cpu_s
+    while time.thread_time() < end:
+        pass
+"""
+# 5 ms of work, 50 ms of sleep.
+NAPS = SPIN + """
+for _ in range(30):
+    spin(0.005)
+    time.sleep(0.05)
+"""
+# Works a little for each answer of another process, as a server does, and waits for most of the time.
+ANSWERS = SPIN + """
+there, back = os.pipe(), os.pipe()
+if not os.fork():
+    os.close(there[1])
+    while os.read(there[0], 1):
+        time.sleep(0.0005)
+        os.write(back[1], b"x")
+    os._exit(0)
+for _ in range(1500):
+    spin(0.0002)
+    os.write(there[1], b"x")
+    os.read(back[0], 1)
+os.close(there[1])
+"""
+
+
+def gecko_rows(profile):
+    """(time in ms, stack, CPU ns) of each thread."""
+    for process in profile["processes"]:
+        for thread in process["threads"]:
+            yield [(row[1], row[0], row[3]) for row in thread["samples"]["data"]]
+
+
+def processed_rows(profile):
+    for thread in profile["threads"]:
+        samples, time_ms, rows = thread["samples"], 0, []
+        for step_ms, stack, cpu_ns in zip(samples["timeDeltas"], samples["stack"], samples["threadCPUDelta"]):
+            time_ms += step_ms
+            rows.append((time_ms, stack, cpu_ns))
+        yield rows
+
+
+def record_sleeper(test, program, form):
+    recording = test.record(f"--format={form}", "--rate", 1000, "--", PYTHON, "-c", program, output=f"{form}.json")
+    expect_equal(recording.wait(60), 0, f"geckobpf's exit status: {recording.stderr}")
+    with open(recording.path, encoding="utf-8") as file:
+        threads = list({"gecko": gecko_rows, "processed": processed_rows}[form](json.load(file)))
+    # The one with the most samples is the program's.
+    return max(threads, key=lambda rows: sum(stack is not None for _, stack, _ in rows))
+
+
+def check_sleeper(test, program, form):
+    """What the front-end draws of each stack lasts up to the next row; what used CPU time has a stack."""
+    rows = record_sleeper(test, program, form)
+    pairs = list(zip(rows, rows[1:]))
+    cpu_ms = sum(cpu_ns for _, _, cpu_ns in rows[1:]) / 1e6
+    drawn_ms = sum(after[0] - before[0] for before, after in pairs if before[1] is not None)
+    expect(rows[-1][0] > 2 * cpu_ms, f"it runs for most of the time: {cpu_ms} ms")
+    expect_near(drawn_ms, cpu_ms, cpu_ms * 0.1 + 5, f"what is drawn as running, {form}")
+    for index, (before, after) in enumerate(pairs):
+        # What runs on after the last sample: the Gecko format has no row for it that counts as none.
+        is_closing = form == "gecko" and index >= len(pairs) - 2 and before[1] is not None
+        expect(after[1] is not None or not after[2] or is_closing, f"{form}: {after} has CPU time and no stack")
+        expect(after[2] / 1e6 <= after[0] - before[0] + TOLERANCE_NS / 1e6, f"{form}: {before}, {after}: too much")
+
+
+def test_sleep_is_not_drawn_as_running(test):
+    for form in ("gecko", "processed"):
+        check_sleeper(test, NAPS, form)
+
+
+def test_many_short_sleeps_are_not_drawn_as_running(test):
+    for form in ("gecko", "processed"):
+        check_sleeper(test, ANSWERS, form)

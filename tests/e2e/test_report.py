@@ -22,12 +22,16 @@ def stack_counts(profile):
     """{(process, thread, (function, ...) from the root): [samples, CPU ns]}; threads of the same names together."""
     counts = collections.defaultdict(lambda: [0, 0])
     for thread in profile.threads:
-        for index, row in enumerate(thread.rows()):
+        rows = thread.rows()
+        for index, row in enumerate(rows):
             cpu_ns = (row.cpu_ns or 0) if index else 0
-            if row.stack is None:
+            # Where the last two have no stack, it ran on up to the first of them.
+            is_closing = index and index + 2 == len(rows) and row.stack is None and rows[-1].stack is None
+            shown = rows[index - 1] if is_closing else row
+            if shown.stack is None:
                 path = ("(no stack)",)
             else:
-                path = tuple(location for location, _ in thread.frames(row.stack))
+                path = tuple(location for location, _ in thread.frames(shown.stack))
             count = counts[thread.process_name, shown_name(thread), path]
             count[0] += row.stack is not None
             count[1] += cpu_ns

@@ -27,7 +27,7 @@
 	"\"registerTime\":1.5,\"unregisterTime\":null,"                                            \
 	"\"samples\":{\"schema\":{\"stack\":0,\"time\":1,\"eventDelay\":2,\"threadCPUDelta\":3},"  \
 	"\"data\":[[null,1.5,0,77],[1,2,0,100],[3,3,0,200],[2,4,0,300],[0,5,0],[null,6,0,400],"    \
-	"[1,7,0,null]]},"                                                                          \
+	"[1,6,0,null],[null,6.5,0,50],[null,7,0,0]]},"                                             \
 	"\"frameTable\":{\"schema\":{\"location\":0,\"category\":1},"                              \
 	"\"data\":[[0,2],[1,2],[2,3],[1,0]]},"                                                     \
 	"\"stackTable\":{\"schema\":{\"prefix\":0,\"frame\":1},"                                   \
@@ -165,10 +165,10 @@ static void test_counts(void **state)
 
 	(void)state;
 	assert_int_equal(counts->count, 4);
-	/* The first row's CPU time is of before. */
+	/* The first row's CPU time is of before; that of the last two is of the sample before them. */
 	expect_count(profile, &counts->items[0], "(no stack) ", 0, 400);
 	expect_count(profile, &counts->items[1], "main@app ", 1, 0);
-	expect_count(profile, &counts->items[2], "work@app main@app ", 3, 300);
+	expect_count(profile, &counts->items[2], "work@app main@app ", 3, 350);
 	expect_count(profile, &counts->items[3], "work@[kernel] work@app main@app ", 1, 300);
 	assert_int_equal(profile->threads.items[1].counts.count, 1);
 	expect_count(profile, &profile->threads.items[1].counts.items[0], "work@app ", 1, 0);

@@ -195,6 +195,9 @@ static void assert_json(json_t *value, const char *expected)
 
 /* ---- the tests --------------------------------------------------------------------------------- */
 
+#define ROOT_STACK                                                                                 \
+	"(truncated: stack not readable) libx.so+0xff@libx.so+ff libx.so+0x201@libx.so+201 "
+
 static void rows_of_the_target(void **state)
 {
 	json_t *root = read_document(true), *thread = find_thread(root, "4242", 4242);
@@ -206,21 +209,23 @@ static void rows_of_the_target(void **state)
 	assert_json(get(thread, "registerTime"), "0");
 	assert_json(get(thread, "unregisterTime"), "900");
 	assert_sample(root, thread, 0, "0/0/");
-	assert_sample(root, thread, 1,
-		      "10/4000000/(truncated: stack not readable) libx.so+0xff@libx.so+ff "
-		      "libx.so+0x201@libx.so+201 ");
-	assert_sample(root, thread, 2, "39.5/500000/");
-	assert_sample(root, thread, 3,
-		      "0.5/500000/(truncated: stack not readable) libx.so+0xff@libx.so+ff "
-		      "libx.so+0x201@libx.so+201 ");
+	/* It comes back, and is met. */
+	assert_sample(root, thread, 1, "6/0/" ROOT_STACK);
+	assert_sample(root, thread, 2, "4/4000000/" ROOT_STACK);
+	/* It sleeps, comes back, and is met. */
+	assert_sample(root, thread, 3, "0/0/");
+	assert_sample(root, thread, 4, "39/0/" ROOT_STACK);
+	assert_sample(root, thread, 5, "1/1000000/" ROOT_STACK);
 	/* What the kernel interrupted has called nothing. */
-	assert_sample(root, thread, 4,
+	assert_sample(root, thread, 6,
 		      "1/1000000/(truncated: stack not readable) libx.so+0xff@libx.so+ff "
 		      "libx.so+0x201@libx.so+201 "
 		      "startup_64@[kernel] startup_64@[kernel] ");
-	assert_sample(root, thread, 5, "0/0/");
-	assert_sample(root, thread, 6, "849/1000000/");
-	assert_json(get(get(thread, "samples"), "weight"), "null");
+	assert_sample(root, thread, 7, "0/0/");
+	/* It ran on for so long, with a stack that is not known. */
+	assert_sample(root, thread, 8, "1/1000000/");
+	assert_sample(root, thread, 9, "0/0/");
+	assert_json(get(get(thread, "samples"), "weight"), "[1,0,1,0,0,1,1,1,0,0]");
 	assert_text(get(thread, "samples"), "weightType", "samples");
 	json_decref(root);
 }
@@ -320,9 +325,9 @@ static void addresses(void **state)
 	assert_json(get(get(root, "meta"), "symbolicated"), "false");
 	assert_null(json_object_get(get(root, "meta"), "symbolicationNotSupported"));
 	assert_sample(
-		root, thread, 1,
-		"10/4000000/(truncated: stack not readable) 0xff@libx.so+ff 0x201@libx.so+201 ");
-	assert_sample(root, thread, 4,
+		root, thread, 2,
+		"4/4000000/(truncated: stack not readable) 0xff@libx.so+ff 0x201@libx.so+201 ");
+	assert_sample(root, thread, 6,
 		      "1/1000000/(truncated: stack not readable) 0xff@libx.so+ff 0x201@libx.so+201 "
 		      "0xffffffff81001000 0xffffffff81000010 ");
 	assert_int_equal(json_integer_value(get(shared(root, "nativeSymbols"), "length")), 0);

@@ -124,11 +124,12 @@ static void threads_of_the_root(void **state)
 		"\"processName\":\"app --one 2\",\"pid\":4242,\"tid\":4242,\"registerTime\":0,"
 		"\"unregisterTime\":900,"
 		/*
-			 * baseline, sample, gap, sample, kernel, no stack and out of order,
-			 * closing
-			 */
-		ROWS "[[null,0,0,0],[2,10,0,4000000],[null,49.5,0,500000],[2,50,0,500000],"
-		"[4,51,0,1000000],[null,51,0,0],[null,900,0,1000000]]}," MARKERS FRAMES
+		 * Baseline; it comes back, sample; it goes to sleep, comes back, sample; kernel; no stack and
+		 * out of order; closing, end.
+		 */
+		ROWS "[[null,0,0,0],[null,6,0,0],[2,10,0,4000000],"
+		"[null,11,0,0],[null,49,0,0],[2,50,0,1000000],"
+		"[4,51,0,1000000],[null,51,0,0],[null,52,0,1000000],[null,52,0,0]]}," MARKERS FRAMES
 		"[[0,false,null,null,null,null,0,0],[1,false,null,null,null,null,2,0],"
 		"[2,false,null,null,null,null,2,0],[3,false,null,null,null,null,3,0]]}," STACKS
 		"[[null,0],[0,1],[1,2],[2,3],[3,3]]},"
@@ -141,7 +142,7 @@ static void threads_of_the_root(void **state)
 		"{\"name\":\"w\\\"k\xef\xbf\xbd\",\"processType\":\"default\","
 		"\"processName\":\"app --one 2\",\"pid\":4242,\"tid\":4243,"
 		"\"registerTime\":20.000001,\"unregisterTime\":null," ROWS
-		"[[1,0,0,0],[1,60.000001,0,0]]}," MARKERS FRAMES
+		"[[1,0,0,0],[null,0,0,0],[null,60.000001,0,0],[1,60.000001,0,0]]}," MARKERS FRAMES
 		"[[0,false,null,null,null,null,2,0],[1,false,null,null,null,null,2,0]]}," STACKS
 		"[[null,0],[0,1]]},"
 		"\"stringTable\":[\"main (in exe)\",\"libx.so+0x100 (in libx.so)\"]}");

@@ -120,7 +120,11 @@ static int toy_row(struct profile_sink *sink, struct profile_thread *thread,
 	else
 		say(sink, "%" PRIu64, row->cpu_delta_ns);
 	say(sink, " x%d", (int)row->weight);
-	if (row->stack != PROFILE_NO_STACK)
+	if (row->slept_ns)
+		say(sink, " slept %" PRIu64, row->slept_ns);
+	if (row->stack == PROFILE_SAME_STACK)
+		say(sink, " as before");
+	else if (row->stack != PROFILE_NO_STACK)
 		say_stack(sink, thread->process, row->stack);
 	say(sink, "\n");
 	return answer(sink, "row");
@@ -184,8 +188,8 @@ static char *told(const struct recording_facts *of, const char *fails_at, int ex
 	" libx.so+0x201 (in libx.so) libx.so+0xff (in libx.so) (truncated: stack not readable)"
 
 /*
- * A baseline where CPU time is known from the start; a gap before what came back onto the CPU; what came late is where time was; a
- * closing row; a main thread that was never met. The root did not use "--three".
+ * A baseline where CPU time is known from the start; how long it slept before it came back onto the CPU; what came late
+ * is where time was; a closing row, and the end; a main thread that was never met. The root did not use "--three".
  */
 static void a_whole_recording(void **state)
 {
@@ -194,16 +198,17 @@ static void a_whole_recording(void **state)
 	assert_string_equal(text, "process 4242.0 app --one 2\n"
 				  "thread 4242\n"
 				  "4242: 0 +? x0\n"
-				  "4242: 10000000 +4000000 x1" LIB_STACK "\n"
+				  "4242: 10000000 +4000000 x1 slept 6000000" LIB_STACK "\n"
 				  "thread 4243\n"
 				  "4243: 0 +? x1 libx.so+0x100 (in libx.so) main (in exe)\n"
-				  "4242: 49500000 +500000 x0\n"
-				  "4242: 50000000 +500000 x1" LIB_STACK "\n"
+				  "4242: 50000000 +1000000 x1 slept 39000000" LIB_STACK "\n"
 				  "4242: 51000000 +1000000 x1 startup_64 (in [kernel])"
 				  " startup_64 (in [kernel])" LIB_STACK "\n"
 				  "4242: 51000000 +0 x1\n"
-				  "4243: 60000001 +0 x1 libx.so+0x100 (in libx.so) main (in exe)\n"
-				  "4242: 900000000 +1000000 x0\n"
+				  "4243: 60000001 +0 x1 slept 60000001"
+				  " libx.so+0x100 (in libx.so) main (in exe)\n"
+				  "4242: 52000000 +1000000 x0 as before\n"
+				  "4242: 52000000 +0 x0\n"
 				  "threads 4242 4243\n"
 				  "process 4242.1 next\n"
 				  "thread 4250\n"
@@ -316,7 +321,7 @@ static void of_a_thread(void **state)
 		"process 4242.0 app --one 2\n"
 		"thread 4243\n"
 		"4243: 0 +? x1 libx.so+0x100 (in libx.so) main (in exe)\n"
-		"4243: 60000001 +0 x1 libx.so+0x100 (in libx.so) main (in exe)\n"
+		"4243: 60000001 +0 x1 slept 60000001 libx.so+0x100 (in libx.so) main (in exe)\n"
 		"thread 4242\n"
 		"threads 4243 4242\n";
 	char *text;

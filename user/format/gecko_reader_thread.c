@@ -211,8 +211,16 @@ static int read_cpu(struct thread_reader *reader, const struct table *table, siz
 	return 0;
 }
 
+/* Where the last two rows have no stack, up to the first of them it was that of the row before (thread_rows.h). */
+static bool is_closing(const struct table *table, size_t i)
+{
+	return i && i + 2 == json_array_size(table->data) && !cell(table, i, SAMPLE_STACK) &&
+	       !cell(table, i + 1, SAMPLE_STACK);
+}
+
 static int read_sample(struct thread_reader *reader, const struct table *table, size_t i)
 {
+	size_t from = is_closing(table, i) ? i - 1 : i;
 	uint64_t cpu_ns;
 	uint32_t row;
 	int err = read_time(reader, table, i);
@@ -221,14 +229,14 @@ static int read_sample(struct thread_reader *reader, const struct table *table, 
 		err = read_cpu(reader, table, i, &cpu_ns);
 	if (err)
 		return err;
-	if (!cell(table, i, SAMPLE_STACK)) {
+	if (!cell(table, from, SAMPLE_STACK)) {
 		reader->no_stack_cpu_ns += cpu_ns;
 		return 0;
 	}
-	err = read_index(reader, table, i, SAMPLE_STACK, reader->row_count, &row);
+	err = read_index(reader, table, from, SAMPLE_STACK, reader->row_count, &row);
 	if (err)
 		return err;
-	reader->rows[row].samples++;
+	reader->rows[row].samples += from == i;
 	reader->rows[row].cpu_ns += cpu_ns;
 	return 0;
 }

@@ -79,33 +79,56 @@ static int add_stack(struct stacks_user *user, uint32_t prefix, uint32_t frame, 
 
 /* ---- rows ---------------------------------------------------------------------------- */
 
-static int put_row(struct gecko_thread *thread, const struct profile_row *row, uint32_t stack)
+static int put_row(struct gecko_thread *thread, uint32_t stack, uint64_t time_ns, uint64_t cpu_ns)
 {
 	char *start = spool_room(thread->rows, ROW_MAX_BYTES), *at = start;
 
 	if (!start)
 		return spool_error(thread->rows);
-	if (thread->thread->row_count > 1)
+	if (thread->has_rows)
 		*at++ = ',';
+	thread->has_rows = true;
 	*at++ = '[';
 	at = put_id(at, stack);
 	*at++ = ',';
-	at = number_put_time_ms(at, (int64_t)row->time_ns);
+	at = number_put_time_ms(at, (int64_t)time_ns);
 	at = mempcpy(at, ",0,", 3);
-	at = number_put_u64(at, row->cpu_delta_ns == PROFILE_CPU_UNKNOWN ? 0 : row->cpu_delta_ns);
+	at = number_put_u64(at, cpu_ns);
 	*at++ = ']';
 	spool_advance(thread->rows, (size_t)(at - start));
 	return 0;
 }
 
+/*
+ * A stack is drawn up to the next row, so it is given as much time as the thread ran after it; and CPU time is drawn
+ * since the row before, so it is given as much time up to the sample that has it.
+ */
+static int put_sleep(struct gecko_thread *thread, const struct profile_row *row)
+{
+	int err = thread->is_drawn ? put_row(thread, ID_NONE, row->time_ns - row->slept_ns, 0) : 0;
+
+	return err ? err : put_row(thread, ID_NONE, row->time_ns - row->cpu_delta_ns, 0);
+}
+
+/* No row has a stack but those that count. */
+static int find_stack(struct gecko_thread *thread, const struct profile_row *row, uint32_t *stack)
+{
+	*stack = ID_NONE;
+	if (row->stack == PROFILE_NO_STACK || row->stack == PROFILE_SAME_STACK)
+		return 0;
+	return stacks_id(thread->thread->process->stacks, &thread->user, row->stack, stack);
+}
+
 int gecko_thread_add(struct gecko_thread *thread, const struct profile_row *row)
 {
-	uint32_t stack = ID_NONE;
-	int err = 0;
+	uint64_t cpu_ns = row->cpu_delta_ns == PROFILE_CPU_UNKNOWN ? 0 : row->cpu_delta_ns;
+	uint32_t stack;
+	int err = find_stack(thread, row, &stack);
 
-	if (row->stack != PROFILE_NO_STACK)
-		err = stacks_id(thread->thread->process->stacks, &thread->user, row->stack, &stack);
-	return err ? err : put_row(thread, row, stack);
+	if (!err && row->slept_ns)
+		err = put_sleep(thread, row);
+	thread->is_drawn = stack != ID_NONE;
+	return err ? err : put_row(thread, stack, row->time_ns, cpu_ns);
 }
 
 /* ---- opening --------------------------------------------------------------------------- */

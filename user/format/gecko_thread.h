@@ -2,12 +2,14 @@
 /*
  * gecko_thread.h - one thread of a Gecko profile: its rows, and the stacks that it meets, as they come.
  *
- * A row is [stack,time,0,delta]: time in ms, delta the CPU time in ns since the row before. Stacks and frames have
- * numbers of the thread's own, in order of first use.
+ * A row is [stack,time,0,delta]: time in ms, delta the CPU time in ns since the row before. Two without a stack stand
+ * where the thread began to sleep, and where it came back. Stacks and frames have numbers of the thread's own, in order
+ * of first use.
  */
 #ifndef GECKOBPF_FORMAT_GECKO_THREAD_H
 #define GECKOBPF_FORMAT_GECKO_THREAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +29,8 @@ struct gecko_thread {
 	const struct profile_thread *thread;
 	struct spool *rows; /* of the table of samples: "[...],[...]" */
 	struct spool *stack_rows; /* the same, of the table of stacks */
+	bool has_rows;
+	bool is_drawn; /* the last of them has a stack */
 	uint32_t stack_count;
 	struct id_map frame_ids; /* by frame of the process */
 	struct {

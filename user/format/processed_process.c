@@ -288,7 +288,7 @@ int processed_process_row(struct processed_process *process, struct profile_thre
 	uint32_t stack = PROCESSED_NONE;
 	int err = 0;
 
-	if (row->stack != PROFILE_NO_STACK)
+	if (row->stack != PROFILE_NO_STACK && row->stack != PROFILE_SAME_STACK)
 		err = stacks_id(process->process->stacks, &process->stacks, row->stack, &stack);
 	return err ? err : processed_thread_row(thread->of_sink, row, stack);
 }

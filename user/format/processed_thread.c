@@ -17,6 +17,7 @@ struct processed_thread {
 	struct spool *weights; /* NULL: all weigh 1 so far */
 	uint64_t row_count;
 	uint64_t time_ns; /* of the last row */
+	uint32_t stack; /* the same */
 	uint64_t cpu_ns;
 };
 
@@ -28,6 +29,7 @@ int processed_thread_open(struct processed_thread **out, struct spool_pool *pool
 	if (!thread)
 		return -ENOMEM;
 	thread->pool = pool;
+	thread->stack = PROCESSED_NONE;
 	err = spool_open(&thread->stacks, pool);
 	if (!err)
 		err = spool_open(&thread->times, pool);
@@ -63,12 +65,19 @@ static int open_weights(struct processed_thread *thread)
 	return err;
 }
 
+/* A row as it is written. */
+struct row {
+	uint64_t time_ns, cpu_ns;
+	uint32_t stack;
+	int64_t weight;
+};
+
 /* A row without a stack is in no sum, whatever it weighs. */
-static int put_weight(struct processed_thread *thread, const struct profile_row *row)
+static int put_weight(struct processed_thread *thread, const struct row *row)
 {
 	int err = 0;
 
-	if (!thread->weights && (row->stack == PROFILE_NO_STACK || row->weight == 1))
+	if (!thread->weights && (row->stack == PROCESSED_NONE || row->weight == 1))
 		return 0;
 	if (!thread->weights)
 		err = open_weights(thread);
@@ -81,22 +90,48 @@ static int put_stack(struct processed_thread *thread, uint32_t stack)
 				       : column_put_u64(thread->stacks, stack);
 }
 
-int processed_thread_row(struct processed_thread *thread, const struct profile_row *row,
-			 uint32_t stack)
+static int put_row(struct processed_thread *thread, const struct row *row)
 {
-	uint64_t cpu_ns = row->cpu_delta_ns == PROFILE_CPU_UNKNOWN ? 0 : row->cpu_delta_ns;
 	int err = put_weight(thread, row);
 
 	if (!err)
-		err = put_stack(thread, stack);
+		err = put_stack(thread, row->stack);
 	if (!err)
 		err = column_put_time_ms(thread->times, (int64_t)(row->time_ns - thread->time_ns));
 	if (!err)
-		err = column_put_u64(thread->cpu, cpu_ns);
+		err = column_put_u64(thread->cpu, row->cpu_ns);
 	thread->row_count++;
 	thread->time_ns = row->time_ns;
-	thread->cpu_ns += cpu_ns;
+	thread->stack = row->stack;
+	thread->cpu_ns += row->cpu_ns;
 	return err;
+}
+
+/*
+ * It sleeps from the row before on, and its stack begins as long before the sample as it ran: both what is drawn up to
+ * the next row and the CPU time are the stack's own.
+ */
+static int put_sleep(struct processed_thread *thread, const struct row *awake)
+{
+	const struct row asleep = {.time_ns = thread->time_ns, .stack = PROCESSED_NONE};
+	const struct row back = {.time_ns = awake->time_ns - awake->cpu_ns, .stack = awake->stack};
+	int err = thread->stack == PROCESSED_NONE ? 0 : put_row(thread, &asleep);
+
+	return err || !awake->cpu_ns ? err : put_row(thread, &back);
+}
+
+int processed_thread_row(struct processed_thread *thread, const struct profile_row *of,
+			 uint32_t stack)
+{
+	const struct row row = {
+		.time_ns = of->time_ns,
+		.cpu_ns = of->cpu_delta_ns == PROFILE_CPU_UNKNOWN ? 0 : of->cpu_delta_ns,
+		.stack = of->stack == PROFILE_SAME_STACK ? thread->stack : stack,
+		.weight = of->weight,
+	};
+	int err = of->slept_ns ? put_sleep(thread, &row) : 0;
+
+	return err ? err : put_row(thread, &row);
 }
 
 uint64_t processed_thread_cpu_ns(const struct processed_thread *thread)

@@ -5,7 +5,10 @@
  *   stack           the row in the table of stacks, or null
  *   timeDeltas      ms since the row before; of the first one since the profile's time 0
  *   threadCPUDelta  ns of CPU time since the row before
- *   weight          only if a sample of the thread does not weigh 1
+ *   weight          only if a row of the thread that has a stack does not weigh 1
+ *
+ * Where the thread slept, a row without a stack stands at its begin, and one with the stack that it was found in, which
+ * weighs nothing, where it came back.
  */
 #ifndef GECKOBPF_FORMAT_PROCESSED_THREAD_H
 #define GECKOBPF_FORMAT_PROCESSED_THREAD_H
@@ -22,7 +25,7 @@ struct spool_pool;
 int processed_thread_open(struct processed_thread **out, struct spool_pool *pool);
 void processed_thread_close(struct processed_thread *thread);
 
-/* Adds a row; `stack`: of the table of stacks, PROCESSED_NONE: none. 0 or -errno of the spool. */
+/* Adds a row; `stack`: of the table of stacks, PROCESSED_NONE: none, or that of the row before. 0 or -errno of the spool. */
 int processed_thread_row(struct processed_thread *thread, const struct profile_row *row,
 			 uint32_t stack);
 /* CPU time in all rows. */

@@ -40,6 +40,8 @@ struct sum_thread {
 		size_t count, capacity;
 	} rows;
 	uint64_t no_stack_cpu_ns;
+	uint32_t
+		last; /* the row of its last sample; ID_NONE: that had no stack, or there was none */
 	uint64_t first_ns; /* of its rows, if there are any */
 };
 
@@ -151,6 +153,7 @@ static int begin_thread(struct profile_sink *base, struct profile_thread *thread
 		return -ENOMEM;
 	}
 	sums->user.add = add_row;
+	sums->last = ID_NONE;
 	stacks_join(thread->process->stacks, &sums->user);
 	sink->threads.items[sink->threads.count++] = sums;
 	thread->of_sink = sums;
@@ -168,25 +171,35 @@ static uint64_t take_cpu(struct stack_sink *sink, const struct profile_row *row)
 	return cpu_ns;
 }
 
+/* sums->last becomes that of the row. */
+static int find_last(struct sum_thread *sums, struct profile_thread *thread,
+		     const struct profile_row *row)
+{
+	if (row->stack == PROFILE_SAME_STACK)
+		return 0;
+	sums->last = ID_NONE;
+	if (row->stack == PROFILE_NO_STACK)
+		return 0;
+	return stacks_id(thread->process->stacks, &sums->user, row->stack, &sums->last);
+}
+
 static int on_row(struct profile_sink *base, struct profile_thread *thread,
 		  const struct profile_row *row)
 {
 	uint64_t cpu_ns = take_cpu(sink_of(base), row);
 	struct sum_thread *sums = thread->of_sink;
-	uint32_t number;
-	int err;
+	int err = find_last(sums, thread, row);
 
 	if (thread->row_count == 1)
 		sums->first_ns = row->time_ns;
-	if (row->stack == PROFILE_NO_STACK) {
+	if (err)
+		return err;
+	if (sums->last == ID_NONE) {
 		sums->no_stack_cpu_ns += cpu_ns;
 		return 0;
 	}
-	err = stacks_id(thread->process->stacks, &sums->user, row->stack, &number);
-	if (err)
-		return err;
-	sums->rows.items[number].samples++;
-	sums->rows.items[number].cpu_ns += cpu_ns;
+	sums->rows.items[sums->last].samples += row->stack != PROFILE_SAME_STACK;
+	sums->rows.items[sums->last].cpu_ns += cpu_ns;
 	return 0;
 }
 

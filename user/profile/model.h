@@ -118,13 +118,20 @@ struct profile_thread {
 };
 
 #define PROFILE_NO_STACK UINT32_MAX
+/* That of the row before, if it has one: the thread ran on. Such a row weighs nothing. */
+#define PROFILE_SAME_STACK (UINT32_MAX - 1)
 #define PROFILE_CPU_UNKNOWN UINT64_MAX
 
 /* Times never fall within a thread. A row without a stack counts in no call tree (thread_rows.h). */
 struct profile_row {
 	uint64_t time_ns;
 	uint64_t cpu_delta_ns; /* used since the row before; PROFILE_CPU_UNKNOWN: there is none */
-	uint32_t stack; /* its number now, see stacks.h; PROFILE_NO_STACK */
+	/*
+	 * The rest of the time since the row before, if the thread slept then, or waited for a CPU: to be shown so. 0:
+	 * it did not, or too short to tell.
+	 */
+	uint64_t slept_ns;
+	uint32_t stack; /* its number now, see stacks.h; PROFILE_NO_STACK, PROFILE_SAME_STACK */
 	int64_t weight; /* how much it counts; 0: not at all */
 	uint32_t event; /* what made it; 0: the timer */
 };

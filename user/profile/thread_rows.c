@@ -21,6 +21,20 @@ static uint64_t cpu_delta_ns(struct profile_thread *thread, uint64_t time_ns, ui
 }
 
 /*
+ * How long it was off the CPU since its last row. What is shorter than half an interval, or than the time that it ran,
+ * is left to the CPU graph: as so many percent. 0 as well if nothing is known of its CPU time.
+ */
+static uint64_t slept_ns(const struct profile_thread *thread, const struct profile_row *row)
+{
+	uint64_t off_ns = row->time_ns - thread->time_ns - row->cpu_delta_ns;
+
+	if (!thread->cpu_ns || off_ns < row->cpu_delta_ns ||
+	    off_ns <= thread->process->facts->interval_ns / 2)
+		return 0;
+	return off_ns;
+}
+
+/*
  * Sends a row that brings the thread's CPU time to `cpu_ns`; the row says the rest, its time being what was recorded.
  */
 static int put_row(struct profile_thread *thread, struct profile_sink *sink,
@@ -32,6 +46,7 @@ static int put_row(struct profile_thread *thread, struct profile_sink *sink,
 	}
 	if (thread->row_count) {
 		row->cpu_delta_ns = cpu_delta_ns(thread, row->time_ns, cpu_ns);
+		row->slept_ns = row->weight ? slept_ns(thread, row) : 0;
 	} else {
 		row->cpu_delta_ns = PROFILE_CPU_UNKNOWN;
 		thread->cpu_ns = cpu_ns;
@@ -41,10 +56,11 @@ static int put_row(struct profile_thread *thread, struct profile_sink *sink,
 	return sink->ops->row(sink, thread, row);
 }
 
-static int put_empty_row(struct profile_thread *thread, struct profile_sink *sink, uint64_t time_ns,
-			 uint64_t cpu_ns)
+/* A row that is no sample. */
+static int put_other_row(struct profile_thread *thread, struct profile_sink *sink, uint32_t stack,
+			 uint64_t time_ns, uint64_t cpu_ns)
 {
-	struct profile_row row = {.time_ns = time_ns, .stack = PROFILE_NO_STACK};
+	struct profile_row row = {.time_ns = time_ns, .stack = stack};
 
 	return put_row(thread, sink, &row, cpu_ns);
 }
@@ -61,22 +77,8 @@ int thread_rows_begin(struct profile_thread *thread, struct profile_sink *sink)
 		return 0;
 	if (!profile_filter_time(&thread->process->filter, thread->born_ns))
 		return 0;
-	return put_empty_row(thread, sink, profile_time_ns(facts, of->born_ns), of->cpu_first_ns);
-}
-
-static int put_gap(struct profile_thread *thread, struct profile_sink *sink,
-		   const struct sample_view *sample)
-{
-	const struct recording_facts *facts = thread->process->facts;
-	uint64_t came_ns, cpu_ns;
-
-	if (!sample->run_ns || sample->run_ns > sample->time_ns || !thread->row_count)
-		return 0;
-	came_ns = profile_time_ns(facts, sample->time_ns - sample->run_ns);
-	if (came_ns < thread->time_ns || came_ns - thread->time_ns <= facts->interval_ns)
-		return 0;
-	cpu_ns = sample->cpu_ns > sample->run_ns ? sample->cpu_ns - sample->run_ns : 0;
-	return put_empty_row(thread, sink, came_ns, cpu_ns);
+	return put_other_row(thread, sink, PROFILE_NO_STACK, profile_time_ns(facts, of->born_ns),
+			     of->cpu_first_ns);
 }
 
 int thread_rows_sample(struct profile_thread *thread, struct profile_sink *sink,
@@ -88,10 +90,23 @@ int thread_rows_sample(struct profile_thread *thread, struct profile_sink *sink,
 		.weight = sample->weight,
 		.event = sample->event,
 	};
-	int err = put_gap(thread, sink, sample);
 
 	thread->sample_count += stack != PROFILE_NO_STACK;
-	return err ? err : put_row(thread, sink, &row, sample->cpu_ns);
+	return put_row(thread, sink, &row, sample->cpu_ns);
+}
+
+/* It ran on after its last row until it had used that much, up to `end_ns`; when exactly is not known. */
+static int close_rows(struct profile_thread *thread, struct profile_sink *sink, uint64_t end_ns)
+{
+	uint64_t cpu_ns = thread->thread->cpu_last_ns, time_ns = end_ns;
+	int err;
+
+	if (!thread->sample_count)
+		return put_other_row(thread, sink, PROFILE_NO_STACK, end_ns, cpu_ns);
+	if (end_ns > thread->time_ns && cpu_ns - thread->cpu_ns < end_ns - thread->time_ns)
+		time_ns = thread->time_ns + (cpu_ns - thread->cpu_ns);
+	err = put_other_row(thread, sink, PROFILE_SAME_STACK, time_ns, cpu_ns);
+	return err ? err : put_other_row(thread, sink, PROFILE_NO_STACK, time_ns, thread->cpu_ns);
 }
 
 int thread_rows_end(struct profile_thread *thread, struct profile_sink *sink)
@@ -110,5 +125,5 @@ int thread_rows_end(struct profile_thread *thread, struct profile_sink *sink)
 	/* What it used up to the end says nothing of a part that ends before. */
 	if (!profile_filter_time(&thread->process->filter, end_ns))
 		return 0;
-	return put_empty_row(thread, sink, end_ns, of->cpu_last_ns);
+	return close_rows(thread, sink, end_ns);
 }

@@ -2,12 +2,13 @@
 /*
  * thread_rows.h - one thread's samples become rows, the same for every format.
  *
- * Rows without a stack count in no call tree; they are there so that the CPU graph is right:
+ * A sample's row has the CPU time that the thread used since the row before. If the thread was off the CPU for longer
+ * than it was on it, the row says how long: where in between it ran is for the format to show. Rows that are no samples
+ * count in no call tree; they are there so that the CPU graph is right:
  *
  *   baseline   when the thread is first known, with the CPU time it had used by then
- *   gap        where it came back onto the CPU, if that is more than an interval after the row
- *              before: it slept until then
- *   closing    at its end, if it has used CPU time since its last row
+ *   closing    if it has used CPU time since its last sample: when it had, with the stack of that sample; and one
+ *              without a stack, which ends it
  *
  * Neither time nor CPU time ever falls. Each returns 0 or the sink's error.
  */
