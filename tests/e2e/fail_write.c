@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fail_write.c - a library to preload: a disk that fails, or stands still, at a chosen byte.
+ * fail_write.c - a library to preload: a disk that fails, or stands still, at a chosen byte, or is slow.
  *
  *   FAIL_WRITE_PATH    a part of the file's path; other files are not touched
  *   FAIL_WRITE_AFTER   how many bytes are written before
  *   FAIL_WRITE_ERRNO   the error from then on; 0: the process stops itself there, once, until SIGCONT
+ *   FAIL_WRITE_US      how long each write takes, in microseconds
  *   FAIL_WRITE_SAY     if set, says at the start that it is there
  */
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 static size_t written;
@@ -47,6 +49,15 @@ static int is_chosen(int fd)
 	return strstr(path, part) != NULL;
 }
 
+static void take_time(void)
+{
+	const size_t us = number_of("FAIL_WRITE_US");
+	const struct timespec time = {(time_t)(us / 1000000), (long)(us % 1000000 * 1000)};
+
+	if (us)
+		nanosleep(&time, NULL);
+}
+
 /* How many of `size` bytes may be written; -1: none, errno is set. */
 static ssize_t allow(int fd, size_t size)
 {
@@ -55,6 +66,7 @@ static ssize_t allow(int fd, size_t size)
 
 	if (!size || is_over || !is_chosen(fd))
 		return (ssize_t)size;
+	take_time();
 	if (written < after)
 		size = size < after - written ? size : after - written;
 	else if (error) {

@@ -162,12 +162,13 @@ def test_nothing_is_replaced(test):
 
 
 # ---- a disk that fails -----------------------------------------------------------------------------------------------
-def failing(test, path, after, error):
-    """The environment in which writing to `path` fails after so many bytes; `error` 0: the process stops there."""
+def failing(test, path, after, error, write_us=0):
+    """The environment in which writing to `path` fails after so many bytes; `error` 0: the process stops there. Each
+    write takes so long."""
     library = os.path.join(test.build, "tests", "e2e", "fail_write.so")
     expect(os.path.exists(library), f"there is no {library}; run: make targets")
     env = {**os.environ, "LD_PRELOAD": library, "FAIL_WRITE_PATH": path, "FAIL_WRITE_AFTER": str(after),
-           "FAIL_WRITE_ERRNO": str(error), "TMPDIR": test.make_directory("tmpdir")}
+           "FAIL_WRITE_ERRNO": str(error), "FAIL_WRITE_US": str(write_us), "TMPDIR": test.make_directory("tmpdir")}
     said = subprocess.run([test.geckobpf, "--version"], env={**env, "FAIL_WRITE_SAY": "1"}, capture_output=True, text=True,
                           check=False)
     if "fail_write is there" not in said.stderr:

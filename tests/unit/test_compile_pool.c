@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,6 +73,17 @@ static void many_jobs(void **state)
 	close(null);
 }
 
+/* One that goes before others, but not what it starts: its helpers do as well, or there are none. */
+static void for_a_raised_thread(void **state)
+{
+	const struct sched_param usual = {0}, lowest = {.sched_priority = 1};
+
+	if (!sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest))
+		many_jobs(state);
+	assert_int_equal(sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &usual), 0);
+	many_jobs(state);
+}
+
 static void one_job_and_none(void **state)
 {
 	struct compile_job job = {.source.fd = open_self(), .bytes = 1};
@@ -108,6 +120,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_jobs),
+		cmocka_unit_test(for_a_raised_thread),
 		cmocka_unit_test(one_job_and_none),
 		cmocka_unit_test(failing_allocations),
 	};

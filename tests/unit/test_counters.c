@@ -75,6 +75,7 @@ static void tells_of_streams_and_damage_if_there_are_any(void **state)
 	assert_null(find(&log, "stream_bytes"));
 	assert_null(find(&log, "stream_cpu_ns"));
 	assert_null(find(&log, "capture_samples_lost_damaged"));
+	assert_null(find(&log, "samples_left_out_at_end"));
 	fact_list_clear(&log);
 	counters.stream.bytes = 7;
 	counters_log(&counters, &log);

@@ -3,12 +3,14 @@
  * drain.c - see drain.h.
  *
  * Events come from several rings, so their order is made here: what is older than the moment before the rings were
- * read, less a moment for a record on its way into its ring, is complete, and is applied sorted by time.
+ * read, less a moment for a record on its way into its ring, is complete, and is applied sorted by time. If the control
+ * ring was not read to its end, that is so up to the last record that was read.
  */
 #include "capture/drain.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "capture/budget.h"
 #include "capture/kernel_side.h"
 #include "capture/pending.h"
 #include "capture/publish.h"
@@ -22,17 +24,34 @@
 #include <unistd.h>
 
 #define ON_ITS_WAY_NS (200 * NS_PER_US)
+/* A step is for events first, then for samples, so long each. */
+#define HALF_STEP_NS (40 * NS_PER_MS)
+/* Events that are read from the control ring before those that are there are applied. */
+#define READ_EVENTS 4096
 
 struct drain {
 	struct kernel_side *kernel;
 	struct sideband *sideband;
 	struct records *records;
 	struct publisher *publisher;
-	struct ring_buffer *samples, *control;
+	struct ring_buffer *control;
+	struct {
+		struct ring_buffer **items;
+		size_t count;
+		size_t turn; /* the one to be read next */
+	} samples;
 	int epoll_fd;
 	int dump_fd;
 	int dump_error;
 	struct pending pending;
+	uint64_t known_ns; /* all events before it are applied or pending */
+	size_t read; /* from the control ring, at a time */
+	struct budget budget; /* of what is done now */
+	bool has_news; /* events were applied, and nothing published since */
+	bool is_finishing; /* the programs are gone, so nothing is published for them */
+	bool is_behind;
+	bool leaves_out; /* it counts what is in the rings, and nothing else */
+	struct drain_left_out left_out;
 	uint64_t lost_to_memory;
 };
 
@@ -43,6 +62,8 @@ static void apply(struct drain *drain, const void *record, size_t size)
 	records_apply(drain->records, record, size);
 }
 
+/* ---- events ------------------------------------------------------------------------ */
+
 /* To be applied in the order of time, when it is complete. */
 static void keep(struct drain *drain, const void *record, size_t size)
 {
@@ -50,22 +71,85 @@ static void keep(struct drain *drain, const void *record, size_t size)
 		drain->lost_to_memory++;
 }
 
-static void apply_pending(struct drain *drain, uint64_t before_ns);
-static void publish_news(struct drain *drain);
 static void on_record(void *context, const void *record, size_t size);
 
+/* As many as are read at a time. What happened before `before_ns` is in the rings, or was read. */
+static void read_events(struct drain *drain, uint64_t before_ns)
+{
+	drain->read = 0;
+	drain->known_ns = before_ns;
+	(void)ring_buffer__consume(drain->control);
+	sideband_read(drain->sideband, on_record, drain);
+}
+
+/* All that are known and happened before `before_ns`; fewer, if that takes too long. */
+static void apply_pending(struct drain *drain, uint64_t before_ns, struct budget *budget)
+{
+	struct gb_record *record;
+
+	if (before_ns > drain->known_ns)
+		before_ns = drain->known_ns;
+	while (!budget->is_spent && (record = pending_take(&drain->pending, before_ns))) {
+		apply(drain, record, record->size);
+		free(record);
+		drain->has_news = true;
+		(void)budget_spend(budget, 1);
+	}
+}
+
+static void publish_news(struct drain *drain)
+{
+	drain->has_news = false;
+	if (drain->publisher && publisher_flush(drain->publisher))
+		drain->lost_to_memory++;
+}
+
 /*
- * All that is to be applied in order and happened before `time_ns`, at which something happened that is being read, is.
- * It is in its ring: it was on the way before that was.
+ * All that is to be applied in order and happened before `time_ns`, at which something happened that is being read, is,
+ * however long that takes. It is in its ring: it was on the way before that was.
  */
 static void catch_up(struct drain *drain, uint64_t time_ns)
 {
-	(void)ring_buffer__consume(drain->control);
-	sideband_read(drain->sideband, on_record, drain);
-	if (!drain->pending.count)
-		return;
-	apply_pending(drain, time_ns);
-	publish_news(drain);
+	struct budget endless = {.end_ns = UINT64_MAX};
+
+	do {
+		read_events(drain, time_ns);
+		apply_pending(drain, time_ns, &endless);
+	} while (drain->known_ns < time_ns);
+	if (drain->has_news)
+		publish_news(drain);
+}
+
+static int take_events(struct drain *drain, uint64_t before_ns)
+{
+	struct budget *budget = &drain->budget;
+
+	*budget = budget_of(HALF_STEP_NS);
+	do {
+		if (pending_first_ns(&drain->pending) >= drain->known_ns)
+			read_events(drain, before_ns);
+		apply_pending(drain, before_ns, budget);
+	} while (drain->known_ns < before_ns && !budget->is_spent);
+	/* Without news, too: what was waiting for its time, such as the mappings of a process that ended, may be due. */
+	if (!drain->is_finishing)
+		publish_news(drain);
+	drain->is_behind = budget->is_spent;
+	return drain->dump_error;
+}
+
+/* ---- rings ------------------------------------------------------------------------- */
+
+static void leave_out(struct drain *drain, const struct gb_record *record)
+{
+	struct drain_left_out *left_out = &drain->left_out;
+
+	left_out->bytes += record->size;
+	if (record->kind == GB_RECORD_SAMPLE || record->kind == GB_RECORD_RAW)
+		left_out->samples++;
+	else
+		left_out->events++;
+	if (!left_out->since_ns || record->time_ns < left_out->since_ns)
+		left_out->since_ns = record->time_ns;
 }
 
 static void on_record(void *context, const void *record, size_t size)
@@ -75,12 +159,17 @@ static void on_record(void *context, const void *record, size_t size)
 
 	if (size >= sizeof(*header) && header->kind == GB_RECORD_WAKE)
 		return;
+	if (drain->leaves_out) {
+		leave_out(drain, header);
+		return;
+	}
 	switch (records_order(drain->records, record, size)) {
 	case RECORD_IN_ORDER:
 		keep(drain, record, size);
 		return;
 	case RECORD_AFTER_EARLIER:
 		catch_up(drain, header->time_ns);
+		(void)budget_spend(&drain->budget, BUDGET_PARTS);
 		break;
 	case RECORD_AT_ONCE:
 		break;
@@ -88,11 +177,46 @@ static void on_record(void *context, const void *record, size_t size)
 	apply(drain, record, size);
 }
 
-static int on_ring_record(void *context, void *record, size_t size)
+static int on_control_record(void *context, void *record, size_t size)
 {
-	on_record(context, record, size);
-	return 0;
+	const struct gb_record *header = record;
+	struct drain *drain = context;
+
+	on_record(drain, record, size);
+	if (drain->leaves_out || header->kind == GB_RECORD_WAKE || ++drain->read < READ_EVENTS)
+		return 0;
+	if (drain->known_ns > header->time_ns - ON_ITS_WAY_NS)
+		drain->known_ns = header->time_ns - ON_ITS_WAY_NS;
+	return -EAGAIN;
 }
+
+static int on_sample_record(void *context, void *record, size_t size)
+{
+	struct drain *drain = context;
+
+	on_record(drain, record, size);
+	return budget_spend(&drain->budget, 1) && !drain->leaves_out ? -EAGAIN : 0;
+}
+
+/* Each ring has its turn, also if one takes all the time there is. */
+static int take_samples(struct drain *drain)
+{
+	struct budget *budget = &drain->budget;
+	size_t i;
+
+	*budget = budget_of(HALF_STEP_NS);
+	for (i = 0; i < drain->samples.count && !budget->is_spent; i++) {
+		int taken = ring_buffer__consume(drain->samples.items[drain->samples.turn]);
+
+		drain->samples.turn = (drain->samples.turn + 1) % drain->samples.count;
+		if (taken < 0 && taken != -EAGAIN)
+			return taken;
+	}
+	drain->is_behind = drain->is_behind || budget->is_spent;
+	return drain->dump_error;
+}
+
+/* ---- open, close ------------------------------------------------------------------- */
 
 static int watch(struct drain *drain, int fd)
 {
@@ -101,26 +225,28 @@ static int watch(struct drain *drain, int fd)
 	return epoll_ctl(drain->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
+static int open_ring(struct drain *drain, int fd, ring_buffer_sample_fn take,
+		     struct ring_buffer **out)
+{
+	*out = ring_buffer__new(fd, take, drain, NULL);
+	return *out ? watch(drain, ring_buffer__epoll_fd(*out)) : -errno;
+}
+
 static int open_rings(struct drain *drain)
 {
+	const size_t count = kernel_side_ring_count(drain->kernel);
 	size_t i;
 	int err;
 
-	drain->control = ring_buffer__new(kernel_side_control_fd(drain->kernel), on_ring_record,
-					  drain, NULL);
-	drain->samples = ring_buffer__new(kernel_side_ring_fd(drain->kernel, 0), on_ring_record,
-					  drain, NULL);
-	if (!drain->control || !drain->samples)
-		return -errno;
-	for (i = 1; i < kernel_side_ring_count(drain->kernel); i++) {
-		err = ring_buffer__add(drain->samples, kernel_side_ring_fd(drain->kernel, i),
-				       on_ring_record, drain);
-		if (err)
-			return err;
-	}
-	err = watch(drain, ring_buffer__epoll_fd(drain->control));
-	if (!err)
-		err = watch(drain, ring_buffer__epoll_fd(drain->samples));
+	drain->samples.items = calloc(count, sizeof(struct ring_buffer *));
+	if (!drain->samples.items)
+		return -ENOMEM;
+	drain->samples.count = count;
+	err = open_ring(drain, kernel_side_control_fd(drain->kernel), on_control_record,
+			&drain->control);
+	for (i = 0; i < count && !err; i++)
+		err = open_ring(drain, kernel_side_ring_fd(drain->kernel, i), on_sample_record,
+				&drain->samples.items[i]);
 	if (!err)
 		err = sideband_watch(drain->sideband, drain->epoll_fd);
 	return err;
@@ -151,11 +277,15 @@ int drain_open(struct drain **out, struct kernel_side *kernel, struct sideband *
 
 void drain_close(struct drain *drain)
 {
+	size_t i;
+
 	if (!drain)
 		return;
 	pending_clear(&drain->pending);
 	ring_buffer__free(drain->control);
-	ring_buffer__free(drain->samples);
+	for (i = 0; i < drain->samples.count; i++)
+		ring_buffer__free(drain->samples.items[i]);
+	free(drain->samples.items);
 	fd_close(&drain->epoll_fd);
 	free(drain);
 }
@@ -165,36 +295,13 @@ int drain_fd(const struct drain *drain)
 	return drain->epoll_fd;
 }
 
-static void apply_pending(struct drain *drain, uint64_t before_ns)
-{
-	struct gb_record *record;
-
-	while ((record = pending_take(&drain->pending, before_ns))) {
-		apply(drain, record, record->size);
-		free(record);
-	}
-}
-
-/* Even if there is no news: what was waiting for its time, such as the mappings of a process that ended, may be due. */
-static void publish_news(struct drain *drain)
-{
-	if (drain->publisher && publisher_flush(drain->publisher))
-		drain->lost_to_memory++;
-}
+/* ---- draining ---------------------------------------------------------------------- */
 
 static int run(struct drain *drain, uint64_t before_ns)
 {
-	int taken;
+	int err = take_events(drain, before_ns);
 
-	taken = ring_buffer__consume(drain->control);
-	sideband_read(drain->sideband, on_record, drain);
-	apply_pending(drain, before_ns);
-	publish_news(drain);
-	if (taken >= 0)
-		taken = ring_buffer__consume(drain->samples);
-	if (taken < 0)
-		return taken;
-	return drain->dump_error;
+	return err ? err : take_samples(drain);
 }
 
 int drain_run(struct drain *drain)
@@ -202,9 +309,44 @@ int drain_run(struct drain *drain)
 	return run(drain, clock_now_ns() - ON_ITS_WAY_NS);
 }
 
-int drain_finish(struct drain *drain)
+static void leave_out_rest(struct drain *drain)
 {
-	return run(drain, UINT64_MAX);
+	struct gb_record *record;
+	size_t i;
+
+	drain->leaves_out = true;
+	while ((record = pending_take(&drain->pending, UINT64_MAX))) {
+		leave_out(drain, record);
+		free(record);
+	}
+	(void)ring_buffer__consume(drain->control);
+	sideband_read(drain->sideband, on_record, drain);
+	for (i = 0; i < drain->samples.count; i++)
+		(void)ring_buffer__consume(drain->samples.items[i]);
+}
+
+int drain_finish(struct drain *drain, uint64_t limit_ns)
+{
+	const uint64_t end_ns = clock_now_ns() + limit_ns;
+	int err;
+
+	drain->is_finishing = true;
+	do
+		err = run(drain, UINT64_MAX);
+	while (!err && drain->is_behind && clock_now_ns() < end_ns);
+	if (drain->is_behind)
+		leave_out_rest(drain);
+	return err;
+}
+
+const struct drain_left_out *drain_get_left_out(const struct drain *drain)
+{
+	return &drain->left_out;
+}
+
+bool drain_is_behind(const struct drain *drain)
+{
+	return drain->is_behind;
 }
 
 bool drain_is_pending(const struct drain *drain)

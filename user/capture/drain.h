@@ -29,15 +29,32 @@ void drain_close(struct drain *drain);
 /* A descriptor that is readable when there is reason to drain. */
 int drain_fd(const struct drain *drain);
 
-/* Takes all that is in the rings. Events of the last moment stay pending. 0 or -errno. */
+/*
+ * Takes what is in the rings, for less than a tenth of a second or so: then the rest is left for the next time. Events of
+ * the last moment stay pending. 0 or -errno.
+ */
 int drain_run(struct drain *drain);
+
+/* Whether there is more to be taken now. */
+bool drain_is_behind(const struct drain *drain);
 
 /* Whether events are pending: run again in DRAIN_PENDING_NS. */
 #define DRAIN_PENDING_NS 250000
 bool drain_is_pending(const struct drain *drain);
 
-/* As drain_run(), and applies everything that is pending: nothing more will come. */
-int drain_finish(struct drain *drain);
+/*
+ * Nothing more will come: takes all there is, also what is pending. After `limit_ns` it gives up; what is left is left
+ * out and counted. 0 or -errno.
+ */
+int drain_finish(struct drain *drain, uint64_t limit_ns);
+
+/* What drain_finish() left out; all 0: nothing. */
+struct drain_left_out {
+	uint64_t samples, events, bytes;
+	uint64_t since_ns; /* the earliest of them; some that are later may have been taken */
+};
+
+const struct drain_left_out *drain_get_left_out(const struct drain *drain);
 
 /* Lists all threads of all targets into the records (GB_TASK_SEEN). 0 or -errno. */
 int drain_list_tasks(struct drain *drain);

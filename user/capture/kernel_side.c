@@ -245,6 +245,21 @@ int kernel_side_attach(struct kernel_side *kernel)
 	return 0;
 }
 
+void kernel_side_detach(struct kernel_side *kernel)
+{
+	struct bpf_link **const links[] = {
+		&kernel->skel->links.on_fork,   &kernel->skel->links.on_exec,
+		&kernel->skel->links.on_rename, &kernel->skel->links.on_switch,
+		&kernel->skel->links.on_mmap,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		bpf_link__destroy(*links[i]);
+		*links[i] = NULL;
+	}
+}
+
 int kernel_side_add_target(struct kernel_side *kernel, uint32_t tgid, bool armed, bool follow)
 {
 	const struct gb_target target = {.armed = armed, .follow = follow};

@@ -40,6 +40,9 @@ int kernel_side_mappings_error(const struct kernel_side *kernel);
 /* Starts the task and scheduler programs. From now on no fork, exec or exit of a target is missed. */
 int kernel_side_attach(struct kernel_side *kernel);
 
+/* Stops them: nothing more comes into the control ring. Tasks can still be listed. */
+void kernel_side_detach(struct kernel_side *kernel);
+
 /* Makes `tgid` a target. `armed`: at once; otherwise from its exec on. `follow`: its future children as well. */
 int kernel_side_add_target(struct kernel_side *kernel, uint32_t tgid, bool armed, bool follow);
 

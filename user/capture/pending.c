@@ -72,6 +72,11 @@ int pending_put(struct pending *pending, const struct gb_record *record, size_t 
 	return 0;
 }
 
+uint64_t pending_first_ns(const struct pending *pending)
+{
+	return pending->count ? pending->items[0].time_ns : UINT64_MAX;
+}
+
 struct gb_record *pending_take(struct pending *pending, uint64_t before_ns)
 {
 	struct gb_record *record;

@@ -24,6 +24,8 @@ struct pending {
 void pending_clear(struct pending *pending);
 /* A copy of the record, of `size` bytes. 0 or -ENOMEM. */
 int pending_put(struct pending *pending, const struct gb_record *record, size_t size);
+/* The time of the earliest; UINT64_MAX: there is none. */
+uint64_t pending_first_ns(const struct pending *pending);
 /* The earliest, if that is before `before_ns`; the caller frees it. NULL: there is none. */
 struct gb_record *pending_take(struct pending *pending, uint64_t before_ns);
 

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -197,6 +198,14 @@ void sideband_close(struct sideband *sideband)
 	}
 	free(sideband->items);
 	free(sideband);
+}
+
+void sideband_stop(struct sideband *sideband)
+{
+	size_t i;
+
+	for (i = 0; i < sideband->count; i++)
+		(void)ioctl(sideband->items[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /* The time is the last thing in the record. */

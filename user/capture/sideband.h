@@ -26,6 +26,9 @@ void sideband_close(struct sideband *sideband);
 /* Also watches CPUs that came online since. 0 or -errno. */
 int sideband_update(struct sideband *sideband);
 
+/* Nothing more comes. What there is can still be read. */
+void sideband_stop(struct sideband *sideband);
+
 /* Hands over all that is there, CPU by CPU: in order of time only within one CPU. */
 void sideband_read(struct sideband *sideband, sideband_take take, void *context);
 

@@ -67,12 +67,27 @@ static void print_forgotten(const struct expire_counts *expired)
 			 expired->processes, expired->threads, expired->objects);
 }
 
+static const char *why_too_slow(const struct session_saved *saved)
+{
+	return saved->had_priority ? "we could not keep up; lower --rate"
+				   : "others had the CPUs that we needed; record as root with "
+				     "CAP_SYS_NICE, without --no-priority, or lower --rate";
+}
+
+/* What was left out is lost, too. */
 static void print_lost(const struct session_saved *saved)
 {
-	log_warn("%" PRIu64 " samples were lost: %s", saved->counters.lost,
-		 saved->had_priority ? "we could not keep up; lower --rate"
-				     : "others had the CPUs that we needed; record as root with "
-				       "CAP_SYS_NICE, without --no-priority, or lower --rate");
+	const struct drain_left_out *left_out = &saved->counters.left_out;
+	const double behind_s = (double)saved->counters.behind_ns / NS_PER_SEC;
+
+	if (left_out->bytes)
+		log_warn("%.1f s behind: the last %.1f s of the recording were left out (%" PRIu64
+			 " samples, %" PRIu64 " events): %s",
+			 behind_s, behind_s, left_out->samples, left_out->events,
+			 why_too_slow(saved));
+	if (saved->counters.lost > left_out->samples)
+		log_warn("%" PRIu64 " samples were lost: %s",
+			 saved->counters.lost - left_out->samples, why_too_slow(saved));
 }
 
 static void print_losses(const struct session_saved *saved)
@@ -85,8 +100,7 @@ static void print_losses(const struct session_saved *saved)
 		log_warn("%" PRIu64 " samples of damaged chunks of the buffer are missing: check "
 			 "this machine's memory, or report a bug of geckobpf",
 			 damaged);
-	if (counters->lost)
-		print_lost(saved);
+	print_lost(saved);
 	print_missed_ticks(counters);
 	if (counters->overwritten)
 		print_overwritten(counters);
@@ -95,10 +109,10 @@ static void print_losses(const struct session_saved *saved)
 		log_warn("the unwind tables of %" PRIu64
 			 " file%s found no room: stacks may be cut; raise --unwind-memory",
 			 no_room, no_room == 1 ? "" : "s");
-	if (counters->events_lost)
+	if (counters->events_lost > counters->left_out.events)
 		log_warn("%" PRIu64
 			 " events were lost: some names, threads or libraries may be missing",
-			 counters->events_lost);
+			 counters->events_lost - counters->left_out.events);
 }
 
 /* Stacks that ended early, by reason: "12 stacks truncated: stack not readable". */

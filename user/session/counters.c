@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
-#include "capture/drain.h"
 #include "capture/kernel_side.h"
 #include "capture/sideband.h"
 #include "capture/source.h"
@@ -54,6 +53,10 @@ static const struct row rows[] = {
 	ROW("samples_recorded", records.samples, ALWAYS),
 	ROW("samples_lost_buffer", records.put_failed, ALWAYS),
 	ROW("records_lost_memory", records_lost_memory, ALWAYS),
+	ROW("samples_left_out_at_end", left_out.samples, IF_ANY),
+	ROW("events_left_out_at_end", left_out.events, IF_ANY),
+	ROW("bytes_left_out_at_end", left_out.bytes, IF_ANY),
+	ROW("behind_at_end_ns", behind_ns, IF_ANY),
 	ROW("records_bad", records.bad_records, ALWAYS),
 	ROW("mappings_lost_ring_full", mappings_lost, ALWAYS),
 	ROW("processes_forgotten", records.expired.processes, ALWAYS),
@@ -141,6 +144,9 @@ static void count_records(const struct session *session, struct counters *counte
 	counters->records = *records_counts(session->records);
 	counters->records_lost_memory = counters->records.no_memory + drain_lost(session->drain);
 	counters->rate_hz = session->config->rate_hz;
+	counters->left_out = *drain_get_left_out(session->drain);
+	if (counters->left_out.since_ns && counters->left_out.since_ns < session->end_ns)
+		counters->behind_ns = session->end_ns - counters->left_out.since_ns;
 }
 
 /* Keeps the worst, in order. */
@@ -182,11 +188,11 @@ static void count_buffer(const struct session *session, struct counters *counter
 static void sum_up(struct counters *counters)
 {
 	counters->lost = counters->kernel[GB_STAT_RING_FULL] + counters->samples_lost_recursion +
-			 counters->records.put_failed;
+			 counters->records.put_failed + counters->left_out.samples;
 	counters->events_lost =
 		counters->events_lost_recursion + counters->kernel[GB_STAT_CONTROL_FULL] +
 		counters->kernel[GB_STAT_TARGETS_FULL] + counters->records_lost_memory +
-		counters->records.bad_records + counters->mappings_lost;
+		counters->records.bad_records + counters->mappings_lost + counters->left_out.events;
 }
 
 /* After what was overwritten, and after what was forgotten. */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "buffer/profile_memory.h"
+#include "capture/drain.h"
 #include "capture/publish.h"
 #include "geckobpf_abi.h"
 #include "recording/records.h"
@@ -38,6 +39,8 @@ struct counters {
 		events_lost_recursion; /* runs of BPF programs that the kernel skipped */
 	struct records_counts records;
 	uint64_t records_lost_memory; /* there, and on the way to it */
+	struct drain_left_out left_out; /* at the end, for taking it took too long */
+	uint64_t behind_ns; /* how far from the end the earliest of it was */
 	uint64_t mappings_lost; /* the ring of the side-band was full */
 	struct publisher_stats tables;
 	struct profile_memory_stats memory;

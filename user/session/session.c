@@ -31,6 +31,8 @@
 
 /* Descriptors that are not for mapped files: rings, events, pipes, output. Two a CPU come on top. */
 #define RESERVED_DESCRIPTORS 256
+/* What is still under way at the end is waited for no longer. */
+#define COLLECT_NS (1800 * NS_PER_MS)
 
 /* ---- open, close ---------------------------------------------------------------- */
 
@@ -201,7 +203,9 @@ static void collect_rest(struct session *session)
 	int err;
 
 	stages_enter(&session->stages, "collecting");
-	err = drain_finish(session->drain);
+	kernel_side_detach(session->kernel);
+	sideband_stop(session->sideband);
+	err = drain_finish(session->drain, COLLECT_NS);
 	if (!err)
 		err = drain_list_tasks(session->drain);
 	stages_end(&session->stages);

@@ -97,7 +97,10 @@ int session_resume(struct session *session);
 int session_capture(struct session *session);
 bool session_is_capturing(const struct session *session);
 
-/* Stops sampling and takes in what is still under way. 0 or -EPERM. */
+/*
+ * Stops sampling and takes in what is still under way. If that takes more than two seconds, the rest is left out, and
+ * that is told (struct counters). 0 or -EPERM.
+ */
 int session_stop(struct session *session);
 
 /*

@@ -134,6 +134,8 @@ static uint64_t next_time(const struct session *session, uint64_t now_ns)
 {
 	uint64_t next_ns = now_ns + STEP_NS;
 
+	if (drain_is_behind(session->drain))
+		return now_ns;
 	if (drain_is_pending(session->drain))
 		return now_ns + DRAIN_PENDING_NS;
 	if (session->phase == PHASE_WAITING)

@@ -10,7 +10,9 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -71,19 +73,51 @@ static size_t helper_count(uint64_t bytes, size_t count)
 	return helpers < MAX_WORKERS ? helpers : MAX_WORKERS;
 }
 
+/*
+ * Who is waited for must not be later than who waits. A thread has the usual priority if its maker raised its own for
+ * itself alone (SCHED_RESET_ON_FORK): real-time priority is given on, a nice value cannot be, and false is
+ * returned.
+ */
+static bool set_scheduling(pthread_attr_t *attributes)
+{
+	const int policy = sched_getscheduler(0), mine = policy & ~SCHED_RESET_ON_FORK;
+	struct sched_param param;
+
+	if (policy < 0 || policy == mine)
+		return true;
+	return mine != SCHED_OTHER && !sched_getparam(0, &param) &&
+	       !pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED) &&
+	       !pthread_attr_setschedpolicy(attributes, mine) &&
+	       !pthread_attr_setschedparam(attributes, &param);
+}
+
+/* How many were started. */
+static size_t start_helpers(struct pool *pool, size_t count, pthread_t *threads)
+{
+	pthread_attr_t attributes;
+	size_t started = 0;
+
+	if (!count || pthread_attr_init(&attributes))
+		return 0;
+	if (set_scheduling(&attributes))
+		while (started < count &&
+		       !pthread_create(&threads[started], &attributes, work, pool))
+			started++;
+	pthread_attr_destroy(&attributes);
+	return started;
+}
+
 void compile_pool_run(struct compile_job *jobs, size_t count)
 {
 	struct pool pool = {.jobs = jobs, .count = count};
 	uint64_t bytes = sum_bytes(jobs, count);
-	size_t helpers = helper_count(bytes, count), started, i;
 	pthread_t threads[MAX_WORKERS];
+	size_t started, i;
 
 	if (!count)
 		return;
 	qsort(jobs, count, sizeof(*jobs), by_size);
-	for (started = 0; started < helpers; started++)
-		if (pthread_create(&threads[started], NULL, work, &pool))
-			break;
+	started = start_helpers(&pool, helper_count(bytes, count), threads);
 	work(&pool);
 	for (i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
