@@ -61,19 +61,24 @@ static size_t power_of_two_above(size_t value)
 	return result;
 }
 
-/* One ring for up to eight CPUs, then more; together always about a second of samples. */
+size_t kernel_side_rings_total(uint32_t rate_hz, uint32_t cpu_count)
+{
+	const size_t total = (size_t)rate_hz * cpu_count * BYTES_PER_SAMPLE;
+
+	if (total < MIN_RING_TOTAL)
+		return MIN_RING_TOTAL;
+	return power_of_two_above(total > MAX_RING_TOTAL ? MAX_RING_TOTAL : total);
+}
+
+/* One ring for up to eight CPUs, then more. */
 static void size_rings(struct kernel_side *kernel, const struct kernel_side_config *config)
 {
-	size_t total = (size_t)config->rate_hz * config->cpu_count * BYTES_PER_SAMPLE;
+	const size_t total = kernel_side_rings_total(config->rate_hz, config->cpu_count);
 
 	kernel->ring_count = 1;
 	while (kernel->ring_count < MAX_RINGS &&
 	       kernel->ring_count * CPUS_PER_RING < config->cpu_count)
 		kernel->ring_count *= 2;
-	if (total < MIN_RING_TOTAL)
-		total = MIN_RING_TOTAL;
-	if (total > MAX_RING_TOTAL)
-		total = MAX_RING_TOTAL;
 	kernel->ring_bytes = power_of_two_above(total / kernel->ring_count);
 }
 

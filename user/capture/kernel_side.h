@@ -59,6 +59,8 @@ size_t kernel_side_ring_count(const struct kernel_side *kernel);
 int kernel_side_ring_fd(const struct kernel_side *kernel, size_t index);
 int kernel_side_control_fd(const struct kernel_side *kernel);
 size_t kernel_side_ring_bytes(const struct kernel_side *kernel); /* all sample rings together */
+/* The same, before there are any: about a second of samples. */
+size_t kernel_side_rings_total(uint32_t rate_hz, uint32_t cpu_count);
 
 /* The tables of the unwinder, as memory that the kernel reads too; they live as long as `kernel`. */
 struct kernel_tables {

@@ -18,9 +18,11 @@
 #include "cmd/progress_text.h"
 #include "cmd/record_options.h"
 #include "cmd/record_text.h"
+#include "session/memory_plan.h"
 #include "session/session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,6 +33,7 @@
 
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
+#define MIB ((uint64_t)1 << 20)
 #define STATUS_NS (200 * NS_PER_MS)
 
 struct recorder {
@@ -331,6 +334,37 @@ static void raise_priority(struct recorder *recorder)
 	recorder->options->config.priority = recorder->priority.now;
 }
 
+/* Rather less than to be killed on the way. */
+static void fit_memory(struct session_config *config)
+{
+	const uint32_t cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	const uint64_t room = memory_plan_room("");
+	const struct session_config asked = *config;
+
+	if (!memory_plan_fit(config, cpu_count, room))
+		return;
+	log_warn("memory: %" PRIu64 " MiB are left here, and a recording may take %" PRIu64
+		 ": --buffer-size is %" PRIu64 " and --unwind-memory %" PRIu64 " MiB",
+		 room / MIB, memory_plan_most(&asked, cpu_count) / MIB, config->buffer_bytes / MIB,
+		 config->unwind_bytes / MIB);
+	if (memory_plan_most(config, cpu_count) > room)
+		log_warn("memory: even so it may take %" PRIu64
+			 " MiB, and be killed; raise the limit of the container or service, or "
+			 "record a raw "
+			 "capture (-o FILE.gbpf), which takes less at the end",
+			 memory_plan_most(config, cpu_count) / MIB);
+}
+
+static void tell_peak(void)
+{
+	struct rusage usage;
+
+	if (!getrusage(RUSAGE_SELF, &usage))
+		log_debug(
+			"memory: %ld MB were resident at most, with what is shared with the kernel",
+			usage.ru_maxrss / 1000);
+}
+
 static int record(struct recorder *recorder)
 {
 	struct error error = {0};
@@ -349,6 +383,7 @@ static int record(struct recorder *recorder)
 	if (session_save(recorder->session))
 		err = -EIO;
 	control_flush(recorder->control);
+	tell_peak();
 	status = wait_for_command(recorder);
 	if (err || !recorder->options->is_strict || !recorder->has_losses)
 		return err ? EXIT_FAILURE : status;
@@ -367,6 +402,7 @@ static int open_session(struct recorder *recorder, struct error *error)
 	if (err)
 		return error_set(error, err, "start", "%s", strerror(-err));
 	raise_limit();
+	fit_memory(config);
 	if (!recorder->options->keeps_priority)
 		raise_priority(recorder);
 	recorder->progress.style = recorder->options->progress;
