@@ -6,6 +6,7 @@ import signal
 
 from harness import children, expect, expect_equal, wait_until
 from test_buffer import policies
+from test_failures import failing
 
 LOOPS_A_CPU = 32
 LOOP = ["sh", "-c", "while :; do :; done"]
@@ -56,3 +57,46 @@ def test_without_the_capability(test):
     recording = test.record_running("-v", "--", *LOOP, prefix=["setpriv", "--bounding-set=-sys_nice"])
     expect("recorder_priority" not in stop(recording).log(), "the profile tells a priority that it did not have")
     expect("priority: not raised: Operation not permitted" in recording.stderr, "-v does not say that it is not raised")
+
+
+def test_the_best_nice_value_is_second_best(test):
+    """Where real-time scheduling is not allowed."""
+    library = os.path.join(test.build, "tests", "e2e", "no_real_time.so")
+    env = {**failing(test, "no file", 0, 0), "LD_PRELOAD": library}
+    recording = test.record_running("--", *LOOP, env=env)
+    command = wait_until(lambda: children(recording.pid), "the command")[0]
+    expect_equal(os.getpriority(os.PRIO_PROCESS, recording.pid), -20, "the nice value of the recorder")
+    expect_equal(os.getpriority(os.PRIO_PROCESS, command), 0, "the nice value of the command")
+    expect_equal(stop(recording).log()["recorder_priority"], "nice -20", "the priority that the profile tells")
+
+
+def expect_given(test, option, name, told):
+    """What it was given by chrt(1) stays."""
+    policy = {"--fifo": os.SCHED_FIFO, "--batch": os.SCHED_BATCH, "--idle": os.SCHED_IDLE}[option]
+    recording = test.record_running("--", *LOOP, prefix=["chrt", option, "2" if policy == os.SCHED_FIFO else "0"])
+    expect_equal(os.sched_getscheduler(recording.pid), policy, f"how a recorder with {name} is scheduled")
+    expect_equal(stop(recording).log().get("recorder_priority"), told, f"the priority that the profile tells with {name}")
+
+
+def test_what_was_given_stays(test):
+    expect_given(test, "--fifo", "SCHED_FIFO", "as it was given")
+    expect_given(test, "--batch", "SCHED_BATCH", None)
+    expect_given(test, "--idle", "SCHED_IDLE", None)
+
+
+def state(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def test_it_saves_before_others(test):
+    """Not in real time, for it takes a while. It is stopped in the middle of its file, and looked at."""
+    target, directory = test.start_target("threads"), test.make_directory("out")
+    recording = test.record_running("--pid", target.pid, "--rate", 10000, directory=directory, output="profile.json.gz",
+                                    env=failing(test, directory, 1000, 0))
+    recording.signal(signal.SIGINT)
+    wait_until(lambda: state(recording.pid) == "T", "it to stop in the middle of its file")
+    expect_equal(os.sched_getscheduler(recording.pid), os.SCHED_OTHER, "how it is scheduled while it saves")
+    expect_equal(os.getpriority(os.PRIO_PROCESS, recording.pid), -20, "its nice value while it saves")
+    recording.signal(signal.SIGCONT)
+    recording.finish()

@@ -39,25 +39,28 @@ static int raise_nice(struct priority *priority)
 
 void priority_raise(struct priority *priority)
 {
-	*priority = (struct priority){
-		.policy = sched_getscheduler(0),
-		.nice = getpriority(PRIO_PROCESS, 0),
-	};
-	if ((priority->policy & ~SCHED_RESET_ON_FORK) != SCHED_OTHER) {
+	*priority = (struct priority){0};
+	switch (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) {
+	case SCHED_OTHER:
+		break;
+	case SCHED_BATCH:
+	case SCHED_IDLE:
+		return; /* behind others is where it is wanted */
+	default:
 		priority->now = "as it was given";
 		return;
 	}
 	priority->error = raise_to_real_time(priority);
 	if (priority->error && !raise_nice(priority))
 		priority->error = 0;
+	priority->is_ours = !priority->error;
 }
 
-void priority_lower(struct priority *priority)
+void priority_ease(const struct priority *priority)
 {
-	if (!priority->now)
+	if (!priority->is_ours)
 		return;
-	priority->now = NULL;
-	/* One that was given has parameters that are not known: this fails, and it stays. */
-	(void)set_policy(priority->policy, 0);
-	(void)setpriority(PRIO_PROCESS, 0, priority->nice);
+	/* Where that is not allowed, it was never real-time. */
+	(void)set_policy(SCHED_OTHER, 0);
+	(void)setpriority(PRIO_PROCESS, 0, BEST_NICE);
 }

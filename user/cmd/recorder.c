@@ -377,7 +377,7 @@ static int record(struct recorder *recorder)
 	err = loop(recorder);
 	if (session_stop(recorder->session))
 		err = -EIO;
-	priority_lower(&recorder->priority);
+	priority_ease(&recorder->priority);
 	control_send(recorder->control, "stopped");
 	control_flush(recorder->control);
 	if (session_save(recorder->session))

@@ -71,7 +71,7 @@ static const char *why_too_slow(const struct session_saved *saved)
 {
 	return saved->had_priority ? "we could not keep up; lower --rate"
 				   : "others had the CPUs that we needed; record as root with "
-				     "CAP_SYS_NICE, without --no-priority, or lower --rate";
+				     "CAP_SYS_NICE, without --no-priority or chrt, or lower --rate";
 }
 
 /* What was left out is lost, too. */
