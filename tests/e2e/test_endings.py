@@ -2,11 +2,12 @@
 """Every way to end a recording saves a profile that loads, and geckobpf's exit status tells how COMMAND ended."""
 
 import os
+import re
 import select
 import signal
 import subprocess
 
-from harness import expect, expect_equal, is_alive, kill
+from harness import PYTHON, expect, expect_equal, is_alive, kill
 
 RUN_S = 0.6
 
@@ -160,3 +161,69 @@ def test_command_duration(test):
     profile = recording.finish(None)
     check_saved(test, profile)
     expect(480 <= profile.duration_ms <= 900, f"the recording took {profile.duration_ms} ms, not 500")
+
+
+# ---- COMMAND goes on -------------------------------------------------------------------------------------------------
+GOES_ON = r"geckobpf: (\S+) \(pid (\d+)\) goes on, and geckobpf waits for its end; Ctrl-C ends it, a second one leaves it running\n"
+WAS_TOLD = r"geckobpf: (\S+) \(pid (\d+)\) was told to end, and geckobpf waits for that; another Ctrl-C leaves it running\n"
+IGNORES = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('ready', flush=True)\nwhile True: time.sleep(9)"
+
+
+def record_short(test, *command, **rest):
+    """A recording that is over, of a command that is not, in a process group of their own."""
+    recording = test.record("--duration", "0.3", "--", *command, new_group=True, **rest)
+    recording.wait_for(GOES_ON, stream="stderr")
+    expect("wrote" in recording.stderr, f"it waits before it has saved: {recording.stderr}")
+    return recording
+
+
+def test_command_goes_on(test):
+    """It is said that there is something to wait for, and what; its status is the exit status."""
+    recording = record_short(test, "sh", "-c", "read line; exit 5", stdin=subprocess.PIPE)
+    expect_equal(recording.status, None, "the exit status while the command runs")
+    recording.write("go\n")
+    check_command(recording, 5)
+
+
+def check_command(recording, status, is_left=False):
+    expect_equal(recording.wait(), status, "the exit status")
+    pid = int(re.search(r"pid (\d+)\) (goes on|was told)", recording.stderr).group(1))
+    expect_equal(is_alive(pid), is_left, "whether the command is alive")
+    expect_equal(f"(pid {pid}) is left running\n" in recording.stderr, is_left, "whether it says so")
+    kill(pid, signal.SIGKILL)
+
+
+def test_command_goes_on_until_interrupt(test):
+    """The terminal sends it to both; from elsewhere, geckobpf passes it on."""
+    recording = record_short(test, test.target("hot"))
+    os.killpg(recording.pid, signal.SIGINT)
+    check_command(recording, 128 + signal.SIGINT)
+    recording = record_short(test, test.target("hot"))
+    recording.signal(signal.SIGTERM)
+    check_command(recording, 128 + signal.SIGTERM)
+
+
+def test_command_goes_on_in_spite_of_interrupt(test):
+    """The second Ctrl-C is for geckobpf."""
+    recording = record_short(test, PYTHON, "-c", IGNORES)
+    os.killpg(recording.pid, signal.SIGINT)
+    recording.wait_for(WAS_TOLD, stream="stderr")
+    os.killpg(recording.pid, signal.SIGINT)
+    check_command(recording, 128 + signal.SIGINT, is_left=True)
+
+
+def test_interrupted_command_goes_on(test):
+    """The first Ctrl-C ended the recording."""
+    recording = test.record("--", PYTHON, "-c", IGNORES, new_group=True)
+    recording.wait_for("ready\n")
+    os.killpg(recording.pid, signal.SIGINT)
+    recording.wait_for(WAS_TOLD, stream="stderr")
+    expect("wrote" in recording.stderr, f"it waits before it has saved: {recording.stderr}")
+    os.killpg(recording.pid, signal.SIGINT)
+    check_command(recording, 128 + signal.SIGINT, is_left=True)
+
+
+def test_command_that_ends_is_not_waited_for(test):
+    recording = test.record("--", test.target("hot"), "0.4")
+    recording.finish(0)
+    expect("waits" not in recording.stderr, recording.stderr)

@@ -34,6 +34,7 @@
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
 #define MIB ((uint64_t)1 << 20)
+#define WAIT_QUIETLY_NS (NS_PER_SEC / 2) /* most commands end with the recording */
 #define STATUS_NS (200 * NS_PER_MS)
 
 struct recorder {
@@ -46,6 +47,7 @@ struct recorder {
 	sigset_t old_mask;
 	bool has_losses; /* of what was saved last */
 	bool is_stopped; /* through --control */
+	unsigned int stop_count; /* signals that asked to stop */
 	bool wants_pause; /* what was asked for last */
 	bool wants_capture;
 	uint64_t next_status_ns;
@@ -95,6 +97,7 @@ static int take_signals(struct recorder *recorder)
 			break;
 		default:
 			stop = (int)info.ssi_signo;
+			recorder->stop_count++;
 			pass_on(recorder, &info);
 		}
 	}
@@ -277,16 +280,55 @@ static int loop(struct recorder *recorder)
 	return result;
 }
 
-/* Waits for the command, if there is one, and returns what a shell would report. */
+/* ---- the command goes on ------------------------------------------------------- */
+
+static void tell_wait(const struct recorder *recorder)
+{
+	struct session_target target;
+
+	session_get_target(recorder->session, &target);
+	if (recorder->stop_count)
+		log_info("%s (pid %u) was told to end, and geckobpf waits for that; another Ctrl-C "
+			 "leaves "
+			 "it running",
+			 target.name, target.tgid);
+	else
+		log_info("%s (pid %u) goes on, and geckobpf waits for its end; Ctrl-C ends it, a "
+			 "second "
+			 "one leaves it running",
+			 target.name, target.tgid);
+}
+
+static void tell_left(const struct recorder *recorder)
+{
+	struct session_target target;
+
+	session_get_target(recorder->session, &target);
+	log_info("%s (pid %u) is left running", target.name, target.tgid);
+}
+
+/*
+ * Waits for the command, if there is one, and returns what a shell would report. The first signal is the command's (the
+ * terminal sends it to both, and what others send us is passed on); the second one is ours.
+ */
 static int wait_for_command(struct recorder *recorder)
 {
+	uint64_t tell_ns = clock_now_ns() + WAIT_QUIETLY_NS;
 	int status, stop;
 
 	while (!session_command_ended(recorder->session, &status)) {
-		(void)wait_for_work(recorder, UINT64_MAX);
+		if (clock_now_ns() >= tell_ns) {
+			tell_wait(recorder);
+			tell_ns = UINT64_MAX;
+		}
+		(void)wait_for_work(recorder, tell_ns);
 		stop = take_signals(recorder);
-		if (stop)
+		if (stop && recorder->stop_count > 1) {
+			tell_left(recorder);
 			return 128 + stop;
+		}
+		if (stop)
+			tell_ns = clock_now_ns() + WAIT_QUIETLY_NS;
 	}
 	return status;
 }
