@@ -24,7 +24,7 @@ static __always_inline void start_from(struct gb_unwind *u, const __u64 *regs)
 	u->max_words = GB_MAX_USER_WORDS;
 	u->end = 0;
 	/* interrupted, or right behind a syscall instruction: exact either way */
-	u->is_return_address = 0;
+	u->how = GB_FRAME_HOW_LEAF;
 	u->from_frame_pointer = 0;
 	u->mapping.begin = 0;
 	u->mapping.end = 0;

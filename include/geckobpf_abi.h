@@ -203,6 +203,7 @@ enum gb_ra_kind {
 	GB_RA_REG = 1, /* register ra_reg: vfork keeps it there */
 	/* the same, and the CFA may be anywhere: the code has changed to another stack */
 	GB_RA_OTHER_STACK = 2,
+	GB_RA_INTERRUPTED = 3, /* as GB_RA_CFA, but nothing was called: see GB_FRAME_INTERRUPTED */
 };
 
 struct gb_unwind_rule {

@@ -14,6 +14,14 @@ enum gb_frame_kind {
 	/* stands for the frames that are missing, as the root; value: enum gb_stack_end */
 	GB_FRAME_TRUNCATED = 2,
 	/*
+	 * As USER, but it has called nothing: it was interrupted, by a signal or what acts like one,
+	 * before it ran the instruction at its address. (A frame that nothing is above, or code of
+	 * the kernel, is USER all the same: by its place one knows.)
+	 */
+	GB_FRAME_INTERRUPTED = 3,
+	GB_FRAME_SIGNAL =
+		4, /* as USER: what the handler of a signal returns to, which has called nothing either */
+	/*
 	 * A new kind (a label, a function that an interpreter runs, a system call) goes here, and
 	 * gets a row in user/profile/frame_table.c, which names its frames. Whatever lies
 	 * between passes it on. Code that a JIT compiler made is user code: its name is a
@@ -44,12 +52,27 @@ enum gb_stack_end {
 };
 
 /*
- * A user frame is one word: the code address in the low 48 bits and, above them, the size of its
- * frame on the stack in words of 8 bytes, so that stack addresses cost nothing: the CFA of a frame,
- * which is the RSP of its caller, is its own RSP plus that size. GB_FRAME_FAR: the size does not
- * fit, or the stack changes (signal stack); the next word is the CFA itself.
+ * A user frame is one word:
+ *
+ *   enum gb_frame_how, 2 bits | size, 14 bits | code address, 48 bits
+ *
+ * The size of its frame on the stack is in words of 8 bytes, so that stack addresses cost nothing:
+ * the CFA of a frame, which is the RSP of its caller, is its own RSP plus that size. GB_FRAME_FAR:
+ * the size does not fit, or the stack changes (signal stack); the next word is the CFA itself.
  */
 #define GB_FRAME_PC_BITS 48
-#define GB_FRAME_FAR 0xffffULL
+#define GB_FRAME_SIZE_BITS 14
+#define GB_FRAME_FAR ((1ULL << GB_FRAME_SIZE_BITS) - 1)
+#define GB_FRAME_PC(word) ((word) & ((1ULL << GB_FRAME_PC_BITS) - 1))
+#define GB_FRAME_SIZE(word) ((word) >> GB_FRAME_PC_BITS & GB_FRAME_FAR)
+#define GB_FRAME_HOW(word) ((word) >> (GB_FRAME_PC_BITS + GB_FRAME_SIZE_BITS))
+
+/* What the address of a user frame is. */
+enum gb_frame_how {
+	GB_FRAME_HOW_CALLER = 0, /* where it goes on after a call */
+	GB_FRAME_HOW_LEAF = 1, /* what the thread was about to run */
+	GB_FRAME_HOW_INTERRUPTED = 2, /* of that kind, as is the next */
+	GB_FRAME_HOW_SIGNAL = 3,
+};
 
 #endif

@@ -32,7 +32,7 @@ struct gb_unwind {
 	__u32 count; /* words written to `words` */
 	__u32 max_words;
 	__u8 end; /* enum gb_stack_end once the walk is over */
-	__u8 is_return_address; /* PC points behind a call: look up the byte before */
+	__u8 how; /* enum gb_frame_how, of the frame at hand */
 	__u8 from_frame_pointer; /* the frame was found by a guess, so its PC must be checked */
 	__u8 pad;
 	__u32 flags; /* enum gb_mapping_flag, of the frame at hand */
@@ -96,7 +96,8 @@ static GB_INLINE int gb_put_frame(struct gb_unwind *u, __u64 cfa)
 		return gb_stop(u, GB_STACK_FULL);
 	if (is_far)
 		words = GB_FRAME_FAR;
-	gb_put_word(u, u->count++, pc | words << GB_ADDRESS_BITS);
+	words |= (__u64)u->how << GB_FRAME_SIZE_BITS;
+	gb_put_word(u, u->count++, pc | words << GB_FRAME_PC_BITS);
 	if (is_far)
 		gb_put_word(u, u->count++, cfa);
 	return 0;
@@ -109,6 +110,7 @@ static GB_INLINE int gb_apply_signal(struct gb_unwind *u)
 	__u64 next_sp = 0;
 	int err = gb_read_word(u, at + GB_REG_SP * 8, &next_sp);
 
+	u->how = GB_FRAME_HOW_SIGNAL;
 	/* The frame is written before the registers are replaced; its CFA is the SP that was interrupted. */
 	if (gb_put_frame(u, err ? sp + 8 : next_sp))
 		return 1;
@@ -118,8 +120,8 @@ static GB_INLINE int gb_apply_signal(struct gb_unwind *u)
 		return gb_stop(u, GB_STACK_READ_FAILED);
 	}
 	u->known = ~0U;
-	u->is_return_address = 0; /* interrupted, not calling */
 	u->from_frame_pointer = 0;
+	u->how = GB_FRAME_HOW_INTERRUPTED;
 	return 0;
 }
 
@@ -131,7 +133,7 @@ static GB_INLINE int gb_return_to(struct gb_unwind *u, __u64 cfa, __u64 pc, __u6
 	u->regs[GB_REG_PC] = pc;
 	u->regs[GB_REG_SP] = cfa;
 	u->regs[GB_REG_FP] = bp;
-	u->is_return_address = 1;
+	u->how = GB_FRAME_HOW_CALLER;
 	if (pc)
 		return 0;
 	/* Where a guess found a 0, nothing is known; a real end has a rule that says so. */
@@ -264,7 +266,11 @@ static GB_INLINE int gb_apply_rule(struct gb_unwind *u, const struct gb_unwind_r
 		return gb_stop(u, GB_STACK_READ_FAILED);
 	gb_caller_tracked(u, rule, cfa);
 	u->from_frame_pointer = rule->ra == GB_RA_OTHER_STACK; /* across stacks it is a guess too */
-	return gb_return_to(u, cfa, pc, bp);
+	if (gb_return_to(u, cfa, pc, bp))
+		return 1;
+	if (rule->ra == GB_RA_INTERRUPTED)
+		u->how = GB_FRAME_HOW_INTERRUPTED;
+	return 0;
 }
 
 /* The address has no mapping: what the frame before led to was garbage if it was a guess, else it is shown as it is. */
@@ -300,7 +306,8 @@ static GB_INLINE int gb_look_up(struct gb_unwind *u, __u64 pc, struct gb_cached_
 /* One frame. 0: go on; 1: the walk is over, u->end says why. */
 static GB_INLINE int gb_unwind_step(struct gb_unwind *u)
 {
-	__u64 pc = u->regs[GB_REG_PC] - u->is_return_address;
+	__u64 pc =
+		u->regs[GB_REG_PC] - (u->how == GB_FRAME_HOW_CALLER); /* that is behind the call */
 	struct gb_cached_rule *slot = gb_cache_slot(u, pc);
 	struct gb_unwind_rule rule;
 	int why;

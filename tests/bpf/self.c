@@ -68,10 +68,10 @@ static void decode(const struct gb_sample *sample, struct taken *out)
 	out->far_frames = 0;
 	out->stack.count = 0;
 	for (i = 0; i < user.words; i++) {
-		uint64_t size = words[i] >> GB_FRAME_PC_BITS;
+		uint64_t size = GB_FRAME_SIZE(words[i]);
 
-		out->stack.frames[out->stack.count++] = (struct self_frame){
-			.pc = words[i] & ((1ULL << GB_FRAME_PC_BITS) - 1), .sp = sp};
+		out->stack.frames[out->stack.count++] =
+			(struct self_frame){.pc = GB_FRAME_PC(words[i]), .sp = sp};
 		if (size != GB_FRAME_FAR) {
 			sp += size * 8;
 			continue;

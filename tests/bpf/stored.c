@@ -81,7 +81,7 @@ int stored_stack(const struct gb_sample *sample, uint64_t *sps, size_t max)
 	cfa = stored.sample.stack_base;
 	far_sp = stored.sample.far_sp;
 	for (i = 0; i < stored.node_count; i++) {
-		if (!frame_is(&stored.nodes[i], GB_FRAME_USER))
+		if (!frame_is_user(&stored.nodes[i]))
 			continue;
 		if (count == max)
 			return -1;

@@ -32,8 +32,7 @@ static int on_node(void *context, uint32_t node, uint32_t prefix, const struct f
 	struct listener *listener = context;
 
 	if (!listener->is_restarted || node != listener->node_count++ ||
-	    frame->kind >= FRAME_KINDS_MAX ||
-	    (frame->kind != GB_FRAME_USER && frame->stack_words) ||
+	    frame->kind >= FRAME_KINDS_MAX || (!frame_is_user(frame) && frame->stack_words) ||
 	    (prefix != STACK_NODE_NONE && prefix >= node))
 		abort();
 	return 0;

@@ -159,15 +159,14 @@ static void take_mappings(struct input *input, struct code *code, int32_t page_o
 static void check(const struct raw_sample *sample, const uint64_t *words, uint32_t count,
 		  uint8_t end)
 {
-	const uint64_t pc_mask = (1ULL << GB_FRAME_PC_BITS) - 1;
 	uint32_t at = 0, frames = 0;
 
 	if (!count || count > GB_MAX_USER_WORDS || end >= GB_STACK_END_COUNT ||
 	    end == GB_STACK_NONE || end == GB_STACK_RAW ||
-	    (words[0] & pc_mask) != (sample->regs[GB_REG_RIP] & pc_mask))
+	    GB_FRAME_PC(words[0]) != GB_FRAME_PC(sample->regs[GB_REG_RIP]))
 		abort();
 	for (; at < count; frames++)
-		at += words[at] >> GB_FRAME_PC_BITS == GB_FRAME_FAR ? 2 : 1;
+		at += GB_FRAME_SIZE(words[at]) == GB_FRAME_FAR ? 2 : 1;
 	if (at != count || frames > GB_MAX_USER_FRAMES ||
 	    (end == GB_STACK_NO_PROCESS) != !sample->mapping_count)
 		abort();

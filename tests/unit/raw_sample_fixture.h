@@ -50,6 +50,7 @@ enum function {
 	FAR_LESS,
 	FAR_JUST,
 	OTHER_STACK,
+	PREEMPTS,
 	LAST_RSP8,
 	FUNCTION_COUNT
 };
@@ -88,6 +89,7 @@ static const struct gb_unwind_rule function_rules[FUNCTION_COUNT] = {
 			 .fp = GB_FP_CFA,
 			 .fp_off = -16,
 			 .ra = GB_RA_OTHER_STACK},
+	[PREEMPTS] = {.cfa = GB_CFA_SP, .cfa_off = 8, .ra = GB_RA_INTERRUPTED},
 	[LAST_RSP8] = {.cfa = GB_CFA_SP, .cfa_off = 8},
 };
 
@@ -212,16 +214,21 @@ static inline void unwind(void)
 
 /* ---- what came of them ----------------------------------------------------------------------------------------- */
 
+/* What is not said of a frame is 0. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 struct unwound_frame {
 	uint64_t pc, cfa;
+	uint64_t how; /* enum gb_frame_how */
 };
 
 /* Reads the frame at word `at`, whose RSP is *sp, which becomes its caller's. Returns where the next one is. */
 static inline uint32_t decode(uint32_t at, uint64_t *sp, struct unwound_frame *frame)
 {
-	uint64_t word = walk.words[at++], size = word >> GB_FRAME_PC_BITS;
+	uint64_t word = walk.words[at++], size = GB_FRAME_SIZE(word);
 
-	frame->pc = word & ((1ULL << GB_FRAME_PC_BITS) - 1);
+	frame->pc = GB_FRAME_PC(word);
+	frame->how = GB_FRAME_HOW(word);
 	if (size == GB_FRAME_FAR) {
 		assert_true(at < walk.count);
 		frame->cfa = walk.words[at++];
@@ -245,12 +252,18 @@ static inline void assert_frames(uint8_t end, size_t count, const struct unwound
 		at = decode(at, &sp, &frame);
 		assert_int_equal(frame.pc, expected[i].pc);
 		assert_int_equal(frame.cfa, expected[i].cfa);
+		assert_int_equal(frame.how,
+				 i || expected[i].how ? expected[i].how : GB_FRAME_HOW_LEAF);
 	}
 	assert_int_equal(at, walk.count);
 	assert_int_equal(walk.end, end);
 	if (walk.count < GB_MAX_USER_WORDS)
 		assert_true(walk.words[walk.count] == 0xeeeeeeeeeeeeeeee);
 }
+
+/* For the third member. */
+#define SIGNALLED GB_FRAME_HOW_SIGNAL
+#define INTERRUPTED GB_FRAME_HOW_INTERRUPTED
 
 #define FRAMES(...)                                                                                \
 	sizeof((struct unwound_frame[]){__VA_ARGS__}) / sizeof(struct unwound_frame),              \

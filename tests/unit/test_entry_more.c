@@ -152,11 +152,17 @@ static void frames_of_any_kind_come_back(void **state)
 			frames[n] =
 				(struct frame){.value = n ? UINT64_MAX / (n + round) : 7 + round,
 					       .kind = (uint8_t)n};
+		for (n = 0; n < FRAME_KINDS_MAX; n++) {
+			if (!frame_is_user(&frames[n]))
+				continue;
+			frames[n].value &= (1ULL << GB_FRAME_PC_BITS) - 1;
+			frames[n].stack_words = round ? (uint16_t)(0x1234 * n) : FRAME_FAR;
+		}
 		pass(pair, &sample, false);
 	}
 	/* The same value, once of each kind. */
 	for (n = 0; n < FRAME_KINDS_MAX; n++)
-		frames[n].value = 0x1000;
+		frames[n] = (struct frame){.value = 0x1000, .kind = (uint8_t)n};
 	pass(pair, &sample, true);
 	assert_int_equal(pair->listener.node_count, FRAME_KINDS_MAX);
 }

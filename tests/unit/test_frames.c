@@ -266,6 +266,30 @@ static void user_without_names(void **state)
 	close_room(&room);
 }
 
+/* What was interrupted is where it is, whoever asks; what signal handlers return to has a name. */
+static void interrupted_functions(void **state)
+{
+	uint64_t address = (uint64_t)(uintptr_t)frames_landmark;
+	struct room room;
+
+	assert_int_equal(open_room(&room, false), 0);
+	assert_string_equal(text_of(&room, address, GB_FRAME_INTERRUPTED, false, CATEGORY_USER),
+			    "frames_landmark (in exe)");
+	assert_string_equal(text_of(&room, address, GB_FRAME_SIGNAL, false, CATEGORY_USER),
+			    "frames_landmark (in exe)");
+	assert_int_equal(frames_count(room.frames), 1);
+	assert_string_equal(
+		text_of(&room, LIB_START + 0x123, GB_FRAME_INTERRUPTED, false, CATEGORY_USER),
+		"lib]x.so+0x3123 (in lib]x.so)");
+	assert_int_equal(frames_unnamed(room.frames), 1);
+	assert_string_equal(
+		text_of(&room, LIB_START + 0x123, GB_FRAME_SIGNAL, false, CATEGORY_USER),
+		"__restore_rt (in lib]x.so)");
+	assert_int_equal(frames_unnamed(room.frames), 1);
+	display_name_clear(&display_name);
+	close_room(&room);
+}
+
 static void kernel_functions(void **state)
 {
 	struct room room;
@@ -351,7 +375,7 @@ static void unknown_kinds(void **state)
 
 	assert_int_equal(open_room(&room, false), 0);
 	assert_string_equal(text_of(&room, 0x12, GB_FRAME_KIND_COUNT, false, CATEGORY_OTHER),
-			    "(frame of kind 3: 0x12)");
+			    "(frame of kind 5: 0x12)");
 	assert_string_equal(text_of(&room, UINT64_MAX, FRAME_KINDS_MAX - 1, true, CATEGORY_OTHER),
 			    "(frame of kind 15: 0xffffffffffffffff)");
 	assert_int_equal(frames_unnamed(room.frames), 0);
@@ -547,6 +571,7 @@ int main(void)
 		cmocka_unit_test(rows_are_sound),
 		cmocka_unit_test(user_functions),
 		cmocka_unit_test(user_without_names),
+		cmocka_unit_test(interrupted_functions),
 		cmocka_unit_test(kernel_functions),
 		cmocka_unit_test(addresses),
 		cmocka_unit_test(truncated_roots),

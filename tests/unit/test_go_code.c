@@ -266,6 +266,23 @@ static void test_sigreturn(void **state)
 	close_all();
 }
 
+/* A signal's handler made it look as if the function that was interrupted had called it. */
+static void test_preempts(void **state)
+{
+	uint32_t preempt, other;
+
+	begin(false);
+	preempt = ADD("runtime.asyncPreempt", ASM, 64, FRAME_OF_24);
+	other = ADD("runtime.asyncPreempt2", 0, 64, FRAME_OF_24);
+	make(false);
+	assert_cfa(preempt, GB_CFA_SP);
+	assert_int_equal(rule_at(preempt).ra, GB_RA_INTERRUPTED);
+	assert_int_equal(rule_at(preempt + 4).cfa_off, 24 + 8);
+	assert_int_equal(rule_at(preempt + 4).ra, GB_RA_INTERRUPTED);
+	assert_depth(other + 4, 24);
+	close_all();
+}
+
 /* Exact up to behind the instruction that writes RSP, by RBP from there. */
 static void test_other_stack(void **state)
 {
@@ -582,7 +599,7 @@ int main(void)
 	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_depths), cmocka_unit_test(test_padding),
-		cmocka_unit_test(test_outermost), cmocka_unit_test(test_sigreturn),
+		cmocka_unit_test(test_outermost), cmocka_unit_test(test_sigreturn), cmocka_unit_test(test_preempts),
 		cmocka_unit_test(test_other_stack), cmocka_unit_test(test_stack_begins),
 		cmocka_unit_test(test_pieces), cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_no_table), cmocka_unit_test(test_relocated),

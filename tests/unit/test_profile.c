@@ -255,10 +255,10 @@ static void addresses(void **state)
 	char *text = document(false, &summary);
 
 	assert_contains(text, "\"presymbolicated\":false");
-	/* Return addresses as they are, under the root that is none. */
-	assert_contains(text, STACKS "[[null,0],[0,1],[1,2],[2,3],[3,4]]},"
+	/* Return addresses as they are, under the root that is none; what the kernel interrupted, a byte on. */
+	assert_contains(text, STACKS "[[null,0],[0,1],[1,2],[1,3],[3,4],[4,5]]},"
 				     "\"stringTable\":[\"(truncated: stack not readable)\","
-				     "\"0x7f0000000100\",\"0x7f0000000201\","
+				     "\"0x7f0000000100\",\"0x7f0000000201\",\"0x7f0000000202\","
 				     "\"0xffffffff81001000\",\"0xffffffff81000010\"]}");
 	assert_contains(text, "\"breakpadId\":\"E54D3AF274383256B9F6144F83F3F7510\"");
 	assert_int_equal(summary.samples, 7);

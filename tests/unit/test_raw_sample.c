@@ -154,7 +154,7 @@ static void vfork_rule(void **state)
 	unwind();
 	assert_frames(GB_STACK_COMPLETE,
 		      FRAMES({FN(VFORK), AT(0)}, {FN(RSP32) + 1, AT(4)}, {FN(END) + 1, AT(5)}));
-	assert_int_equal(walk.words[0], FN(VFORK));
+	assert_int_equal(GB_FRAME_SIZE(walk.words[0]), 0);
 	/* Only the leaf knows its registers. */
 	leaf(FN(RSP8), 0);
 	stack.regs[GB_REG_RDI] = FN(RSP32) + 1;
@@ -190,8 +190,9 @@ static void signal_frame(void **state)
 	stack.words[61] = FN(END) + 1;
 	unwind();
 	assert_frames(GB_STACK_COMPLETE,
-		      FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, AT(40)}, {FN(REG_R10), AT(45)},
-			     {FN(RBP16) + 1, AT(62)}, {FN(END) + 1, AT(63)}));
+		      FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, AT(40), SIGNALLED},
+			     {FN(REG_R10), AT(45), INTERRUPTED}, {FN(RBP16) + 1, AT(62)},
+			     {FN(END) + 1, AT(63)}));
 }
 
 /* The registers that a signal frame has are those of the interrupted function, not of its callers. */
@@ -203,7 +204,21 @@ static void registers_after_signal(void **state)
 	stack.words[40] = FN(REG_R10) + 1;
 	unwind();
 	assert_frames(GB_STACK_NO_RULE,
-		      FRAMES({FN(SIGNAL), AT(40)}, {FN(RSP8), AT(41)}, {FN(REG_R10) + 1, AT(42)}));
+		      FRAMES({FN(SIGNAL), AT(40), SIGNALLED}, {FN(RSP8), AT(41), INTERRUPTED},
+			     {FN(REG_R10) + 1, AT(42)}));
+}
+
+/* Code that looks as if it were called where it interrupted: where that goes on is looked up as it is. */
+static void preempted(void **state)
+{
+	leaf(FN(RSP8), 0);
+	stack.words[0] = FN(PREEMPTS) + 1;
+	stack.words[1] = FN(RSP32); /* the byte before is another function's */
+	stack.words[5] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({FN(RSP8), AT(1)}, {FN(PREEMPTS) + 1, AT(2)},
+			     {FN(RSP32), AT(6), INTERRUPTED}, {FN(END) + 1, AT(7)}));
 }
 
 /* From an alternate stack above down to the one that was interrupted: a far frame, though it is near. */
@@ -217,10 +232,14 @@ static void signal_stack_above(void **state)
 	unwind();
 	/* What is returned to is the signal frame again: the walk goes in circles until there is no room. */
 	assert_int_equal(walk.end, GB_STACK_FULL);
-	assert_int_equal(walk.words[0], FN(RSP8) | 1ULL << GB_FRAME_PC_BITS);
-	assert_int_equal(walk.words[1], (FN(SIGNAL) + 1) | GB_FRAME_FAR << GB_FRAME_PC_BITS);
+	assert_int_equal(walk.words[0], FN(RSP8) | (1ULL | GB_FRAME_HOW_LEAF << GB_FRAME_SIZE_BITS)
+							   << GB_FRAME_PC_BITS);
+	assert_int_equal(walk.words[1],
+			 (FN(SIGNAL) + 1) | (GB_FRAME_FAR | SIGNALLED << GB_FRAME_SIZE_BITS)
+						    << GB_FRAME_PC_BITS);
 	assert_int_equal(walk.words[2], AT(0));
-	assert_int_equal(walk.words[3], (FN(RSP8) + 4) | 1ULL << GB_FRAME_PC_BITS);
+	assert_int_equal(walk.words[3], (FN(RSP8) + 4) | (1ULL | INTERRUPTED << GB_FRAME_SIZE_BITS)
+								 << GB_FRAME_PC_BITS);
 	assert_int_equal(walk.words[4], walk.words[1]);
 }
 
@@ -232,14 +251,14 @@ static void signal_stack_elsewhere(void **state)
 	put_signal(1, FN(RSP8) + 4, SP - 0x100000, 0);
 	unwind();
 	assert_frames(GB_STACK_READ_FAILED,
-		      FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, SP - 0x100000},
-			     {FN(RSP8) + 4, SP - 0x100000 + 8}));
+		      FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, SP - 0x100000, SIGNALLED},
+			     {FN(RSP8) + 4, SP - 0x100000 + 8, INTERRUPTED}));
 	put_signal(1, FN(END), SP + (1ULL << 40), 0);
 	unwind();
 	assert_frames(GB_STACK_COMPLETE,
-		      FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, SP + (1ULL << 40)},
-			     {FN(END), SP + (1ULL << 40) + 8}));
-	assert_int_equal(walk.words[1] >> GB_FRAME_PC_BITS, GB_FRAME_FAR);
+		      FRAMES({FN(RSP8), AT(1)}, {FN(SIGNAL) + 1, SP + (1ULL << 40), SIGNALLED},
+			     {FN(END), SP + (1ULL << 40) + 8, INTERRUPTED}));
+	assert_int_equal(GB_FRAME_SIZE(walk.words[1]), GB_FRAME_FAR);
 }
 
 /* What a signal interrupted at an address that is none, or that has more bits than a frame has room for. */
@@ -248,11 +267,13 @@ static void signal_at_no_address(void **state)
 	leaf(FN(SIGNAL), 0);
 	put_signal(0, 5, AT(40), 0);
 	unwind();
-	assert_frames(GB_STACK_NO_MAPPING, FRAMES({FN(SIGNAL), AT(40)}, {5, AT(41)}));
+	assert_frames(GB_STACK_NO_MAPPING,
+		      FRAMES({FN(SIGNAL), AT(40), SIGNALLED}, {5, AT(41), INTERRUPTED}));
 	leaf(FN(SIGNAL), 0);
 	put_signal(0, 0xffffffffff600007, AT(40), 0);
 	unwind();
-	assert_frames(GB_STACK_NO_MAPPING, FRAMES({FN(SIGNAL), AT(40)}, {0xffffff600007, AT(41)}));
+	assert_frames(GB_STACK_NO_MAPPING, FRAMES({FN(SIGNAL), AT(40), SIGNALLED},
+						  {0xffffff600007, AT(41), INTERRUPTED}));
 }
 
 /* ---- other stacks ---------------------------------------------------------------------------------------------- */
@@ -268,7 +289,7 @@ static void other_stack(void **state)
 	unwind();
 	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RSP32), AT(4)}, {FN(OTHER_STACK) + 1, AT(2)},
 						{FN(RBP16) + 1, AT(11)}, {FN(END) + 1, AT(12)}));
-	assert_int_equal(walk.words[1] >> GB_FRAME_PC_BITS, GB_FRAME_FAR);
+	assert_int_equal(GB_FRAME_SIZE(walk.words[1]), GB_FRAME_FAR);
 	/* Where RSP and the CFA are the same; and above. */
 	leaf(FN(RSP8), AT(-1));
 	stack.words[0] = FN(OTHER_STACK) + 1;
@@ -474,6 +495,7 @@ int main(void)
 		cmocka_unit_test(vfork_rule),
 		cmocka_unit_test(signal_frame),
 		cmocka_unit_test(registers_after_signal),
+		cmocka_unit_test(preempted),
 		cmocka_unit_test(signal_stack_above),
 		cmocka_unit_test(signal_stack_elsewhere),
 		cmocka_unit_test(signal_at_no_address),

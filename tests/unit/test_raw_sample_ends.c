@@ -192,13 +192,14 @@ static void unreadable_signal_frame(void **state)
 	stack.words[5 + GB_REG_RIP] = FN(END);
 	stack.count = 5 + GB_REG_COUNT;
 	unwind();
-	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(SIGNAL), AT(40)}, {FN(END), AT(41)}));
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({FN(SIGNAL), AT(40), SIGNALLED}, {FN(END), AT(41), INTERRUPTED}));
 	stack.count--;
 	unwind();
-	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(SIGNAL), AT(40)}));
+	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(SIGNAL), AT(40), SIGNALLED}));
 	stack.count = 5 + GB_REG_RSP;
 	unwind();
-	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(SIGNAL), AT(1)}));
+	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(SIGNAL), AT(1), SIGNALLED}));
 }
 
 /* RSP need not be aligned. */
@@ -229,8 +230,8 @@ static void far_frames(void **state)
 		      FRAMES({FN(FAR_LESS), AT(less)}, {FN(FAR_JUST) + 1, AT(far)},
 			     {FN(END) + 1, AT(far + 1)}));
 	assert_int_equal(walk.count, 4);
-	assert_int_equal(walk.words[0] >> GB_FRAME_PC_BITS, GB_FRAME_FAR - 1);
-	assert_int_equal(walk.words[1] >> GB_FRAME_PC_BITS, GB_FRAME_FAR);
+	assert_int_equal(GB_FRAME_SIZE(walk.words[0]), GB_FRAME_FAR - 1);
+	assert_int_equal(GB_FRAME_SIZE(walk.words[1]), GB_FRAME_FAR);
 	assert_int_equal(walk.words[2], AT(far));
 }
 
@@ -287,7 +288,7 @@ static void no_more_words(void **state)
 		expected[i] = (struct unwound_frame){FN(SIGNAL) + (i % 2 ? 3
 								   : i   ? 7
 									 : 0),
-						     AT(i % 2 ? 0 : 50)};
+						     AT(i % 2 ? 0 : 50), SIGNALLED};
 	unwind();
 	assert_int_equal(walk.count, GB_MAX_USER_WORDS - 1); /* the next could need two */
 	assert_frames(GB_STACK_FULL, frames, expected);

@@ -165,6 +165,32 @@ static void test_frame_words(void **state)
 	assert_true(heard.last.far_sp == 0x7ffffffff000);
 }
 
+/* What called nothing is of another kind, and has its size all the same. */
+static void test_kinds_of_user_frames(void **state)
+{
+	static const uint8_t hows[] = {GB_FRAME_HOW_LEAF, GB_FRAME_HOW_CALLER, GB_FRAME_HOW_SIGNAL,
+				       GB_FRAME_HOW_INTERRUPTED};
+	static const uint8_t kinds[] = {GB_FRAME_INTERRUPTED, GB_FRAME_SIGNAL, GB_FRAME_USER,
+					GB_FRAME_USER};
+	uint64_t words[4];
+	struct sample_bytes record;
+	struct heard heard;
+	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		words[i] = FRAME(0x401000 + i, 0x1000 | (uint64_t)hows[i] << GB_FRAME_SIZE_BITS);
+	record = make_user_sample(GB_STACK_COMPLETE, words, 4);
+	record.sample.user_sp = 0x7ffc00000000;
+	tell_sample_bytes(&record);
+	heard = listen(image_of(10, 0));
+	assert_int_equal(heard.nodes, 5);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(heard.pcs[i], 0x401003 - i);
+		assert_int_equal(heard.kinds[i], kinds[i]);
+	}
+	assert_true(heard.last.stack_base == 0x7ffc00000000 + 4 * 0x1000 * 8);
+}
+
 /* Runs come in any order, and each word is a frame of its run's kind. */
 static void test_runs(void **state)
 {
@@ -578,6 +604,7 @@ int main(void)
 		FRESH(test_sample),
 		FRESH(test_sample_before_fork),
 		FRESH(test_sample_without_frames),
+		FRESH(test_kinds_of_user_frames),
 		FRESH(test_runs),
 		FRESH(test_frame_words),
 		FRESH(test_far_frame_at_the_end),

@@ -62,6 +62,9 @@
  *
  *   change: zigzag value - the value of the last frame of its kind that was told so, or 0
  *
+ * Of user code that is told as another kind (interrupted, returned to by signal handlers), the value
+ * has the address in its low 48 bits, and stack_words above.
+ *
  * In version 2, no frame had stack_words, frame n was (2 + n) << 1 | 1, there were no samples
  * with more, and why a stack was cut was said by its root: a user frame whose value was an enum
  * gb_stack_end.

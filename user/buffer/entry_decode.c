@@ -227,6 +227,13 @@ static int add_node(const struct reader *reader, struct entry_decoder *decoder, 
 	return reader->visitor->node(reader->context, node, prefix, frame);
 }
 
+/* A value that has both: see entry.h. */
+static void take_apart(struct frame *frame)
+{
+	frame->stack_words = (uint16_t)(frame->value >> GB_FRAME_PC_BITS);
+	frame->value &= (1ULL << GB_FRAME_PC_BITS) - 1;
+}
+
 /* One that was not told before: what it is. */
 static int get_new_frame(struct reader *reader, struct entry_decoder *decoder, uint64_t token,
 			 struct known_frame *frame)
@@ -243,6 +250,8 @@ static int get_new_frame(struct reader *reader, struct entry_decoder *decoder, u
 	frame->frame.value = decoder->epoch.value[kind] += change;
 	frame->frame.stack_words = (uint16_t)words;
 	frame->frame.kind = (uint8_t)kind;
+	if (token == FRAME_NEW_OTHER && frame_is_user(&frame->frame))
+		take_apart(&frame->frame);
 	frame->next = FRAME_NONE;
 	return 0;
 }

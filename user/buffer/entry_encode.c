@@ -339,15 +339,16 @@ static void put_new_frame(struct writer *writer, struct epoch *epoch, const stru
 {
 	const struct entry_cache_item item = {step->key, frame_tag(step), epoch->frame_count++,
 					      ENTRY_CACHE_NONE};
+	uint64_t value = frame_is(frame, GB_FRAME_USER) ? frame->value : entry_cache_key(frame);
 	uint64_t *before = &epoch->value[frame->kind];
 
 	put_token(writer, frame->kind < FRAME_NEW_OTHER ? frame->kind : FRAME_NEW_OTHER);
 	if (frame->kind >= FRAME_NEW_OTHER)
 		put_number(writer, frame->kind);
-	put_signed(writer, frame->value - *before);
+	put_signed(writer, value - *before);
 	if (frame_is(frame, GB_FRAME_USER))
 		put_number(writer, frame->stack_words);
-	*before = frame->value;
+	*before = value;
 	entry_cache_put(step->set, &item);
 }
 

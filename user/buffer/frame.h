@@ -27,7 +27,8 @@
 
 struct frame {
 	uint64_t value; /* what it means depends on the kind */
-	uint16_t stack_words; /* of user code: its size on the stack / 8, or FRAME_FAR; else 0 */
+	uint16_t
+		stack_words; /* see frame_is_user(): its size on the stack / 8, or FRAME_FAR; else 0 */
 	/* enum gb_frame_kind, or one below FRAME_KINDS_MAX that is not known: from a file that a later version wrote */
 	uint8_t kind;
 };
@@ -35,6 +36,13 @@ struct frame {
 static inline bool frame_is(const struct frame *frame, enum gb_frame_kind kind)
 {
 	return frame->kind == kind;
+}
+
+/* Whether it is of one of the kinds that are user code. */
+static inline bool frame_is_user(const struct frame *frame)
+{
+	return frame_is(frame, GB_FRAME_USER) || frame_is(frame, GB_FRAME_INTERRUPTED) ||
+	       frame_is(frame, GB_FRAME_SIGNAL);
 }
 
 /*

@@ -150,6 +150,7 @@ int gecko_open(struct profile_sink **out, const struct profile_input *input, str
 	if (!gecko)
 		return -ENOMEM;
 	gecko->sink.ops = &gecko_ops;
+	gecko->sink.addresses = ADDRESSES_BEHIND_CALLS;
 	err = open_gecko(gecko, input, output);
 	if (err) {
 		close_gecko(&gecko->sink);

@@ -254,7 +254,7 @@ int processed_open(struct profile_sink **out, const struct profile_input *input,
 	if (!processed)
 		return -ENOMEM;
 	processed->sink.ops = &processed_ops;
-	processed->sink.calls = true;
+	processed->sink.addresses = ADDRESSES_OF_CALLS;
 	err = open_processed(processed, input, output);
 	if (err) {
 		close_processed(&processed->sink);

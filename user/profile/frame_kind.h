@@ -21,8 +21,7 @@ struct symbol_frames;
 /* A frame that was met. */
 struct frame_query {
 	const struct frames_source *source; /* of all frames of the process */
-	uint64_t
-		value; /* of code: the address; of a caller that is looked up at its call: the call's */
+	uint64_t value; /* of code: the address, and of a caller what the kind adds */
 	uint64_t time_ns;
 };
 
@@ -45,8 +44,11 @@ struct frame_kind {
 	uint8_t kind; /* enum gb_frame_kind; below FRAME_KINDS_MAX */
 	enum profile_category_index category;
 	bool is_mapped; /* what a value is depends on what is mapped at the time */
-	/* Whether a caller is looked up at its call, one byte before where it goes on. NULL: never, it is no code. */
-	bool (*is_at_call)(const struct frames_source *source);
+	/*
+	 * What is added to the value of a frame that has callees: -1 where it is looked up at its call,
+	 * which is before where it goes on. NULL: nothing.
+	 */
+	int (*caller_shift)(const struct frames_source *source);
 	/* 0 or -ENOMEM. */
 	int (*find)(const struct frame_query *query, struct frame_finding *found);
 };
@@ -57,6 +59,8 @@ extern const struct frame_kind *const frame_table[];
 extern const struct frame_kind user_frames;
 extern const struct frame_kind kernel_frames;
 extern const struct frame_kind truncated_frames;
+extern const struct frame_kind interrupted_frames;
+extern const struct frame_kind signal_frames;
 /* Stands for those that have no row: a later version's. */
 extern const struct frame_kind unknown_frames;
 

@@ -23,7 +23,7 @@
 
 struct frames_of_kind {
 	const struct frame_kind *row;
-	uint64_t call_bytes; /* how far before its value a caller is looked up */
+	uint64_t caller_shift; /* is added to the value of a frame that has callees */
 	struct u64_map found; /* frames by value */
 };
 
@@ -58,8 +58,9 @@ static void open_kinds(struct frames *frames)
 		frames->kinds[i].row = &unknown_frames;
 	for (row = row ? row : frame_table; *row; row++) {
 		frames->kinds[(*row)->kind].row = *row;
-		frames->kinds[(*row)->kind].call_bytes =
-			(*row)->is_at_call && (*row)->is_at_call(&frames->source);
+		if ((*row)->caller_shift)
+			frames->kinds[(*row)->kind].caller_shift =
+				(uint64_t)(*row)->caller_shift(&frames->source);
 	}
 }
 
@@ -350,13 +351,22 @@ static int fill_cache(struct frames *frames, const struct frame *frame, uint32_t
 	return err ? err : u64_map_put(&frames->kinds[frame->kind].found, frame->value, *id);
 }
 
+/* Looked up where it is, code is the same whether it was interrupted or is a leaf. */
+static uint8_t located_kind(const struct frames *frames, const struct frame *frame)
+{
+	bool is_leaf = frame_is(frame, GB_FRAME_INTERRUPTED) &&
+		       !frames->kinds[GB_FRAME_INTERRUPTED].caller_shift;
+
+	return is_leaf ? GB_FRAME_USER : frame->kind;
+}
+
 int frames_locate(struct frames *frames, const struct frame *frame, bool is_leaf, uint32_t *id)
 {
-	const struct frames_of_kind *kind = &frames->kinds[frame->kind];
 	struct frame place = *frame;
 
-	place.value -= is_leaf ? 0 : kind->call_bytes;
-	*id = u64_map_get(&kind->found, place.value);
+	place.kind = located_kind(frames, frame);
+	place.value += is_leaf ? 0 : frames->kinds[frame->kind].caller_shift;
+	*id = u64_map_get(&frames->kinds[place.kind].found, place.value);
 	return *id == U64_MAP_NONE ? fill_cache(frames, &place, id) : 0;
 }
 

@@ -5,7 +5,8 @@
  *   node (frame, prefix)  ──leaf or caller?──>  value  ──its kind, see frame_kind.h──>  function  ──>  frame
  *
  * A caller's address is where it goes on after the call. The call itself is before that, and it may be
- * the function's last instruction: so callers are looked up one byte before, leaves where they are. What was found
+ * the function's last instruction: so callers are looked up one byte before, leaves where they are, and what was
+ * interrupted as well. What was found
  * is remembered by address as long as the era of the address space lasts.
  */
 #ifndef GECKOBPF_PROFILE_FRAMES_H
@@ -32,7 +33,8 @@ struct frames_source {
 		symbols; /* NULL: no names are wanted: each address is a frame, as it was recorded */
 	struct libs *libs; /* of the process's objects; wanted if names are */
 	bool has_kernel; /* the symbols know the kernel's functions; else they are addresses */
-	bool calls; /* where no names are wanted, callers of user code are where the call is */
+	enum profile_addresses
+		addresses; /* what callers of user code have where no names are wanted */
 	/* What kinds of frames there are, ends with NULL; NULL: frame_table. */
 	const struct frame_kind *const *kinds;
 };

@@ -31,9 +31,14 @@ static int find_kernel(const struct frame_query *query, struct frame_finding *fo
 	return 0;
 }
 
+static int caller_shift(const struct frames_source *source)
+{
+	return has_names(source) ? -1 : 0;
+}
+
 const struct frame_kind kernel_frames = {
 	.kind = GB_FRAME_KERNEL,
 	.category = CATEGORY_KERNEL,
-	.is_at_call = has_names,
+	.caller_shift = caller_shift,
 	.find = find_kernel,
 };

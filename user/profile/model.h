@@ -31,6 +31,14 @@ struct process;
 struct stacks;
 struct thread;
 
+/* Of frames of user code that have callees, where no names are wanted. */
+enum profile_addresses {
+	ADDRESSES_AS_RECORDED, /* where they go on */
+	ADDRESSES_OF_CALLS,
+	/* where they go on, and the reader takes off 1: what was interrupted has one more, therefore */
+	ADDRESSES_BEHIND_CALLS,
+};
+
 /* ---- categories ---------------------------------------------------------------------- */
 
 /* Indexes into profile_categories. */

@@ -103,7 +103,7 @@ static int open_tables(struct process_walk *walk)
 		.symbols = walk->pass->symbols,
 		.libs = walk->pass->libs,
 		.has_kernel = walk->pass->source->kernel,
-		.calls = walk->pass->sink->calls,
+		.addresses = walk->pass->sink->addresses,
 		.kinds = walk->pass->input->frame_kinds,
 	};
 	const struct stacks_limits limits = {0};

@@ -42,8 +42,7 @@ struct profile_sink_ops {
 
 struct profile_sink {
 	const struct profile_sink_ops *ops;
-	/* Where no names are wanted, addresses of callers are of the call as well, not where it returns to. */
-	bool calls;
+	enum profile_addresses addresses; /* what is wanted where no names are */
 };
 
 #endif

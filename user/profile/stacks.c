@@ -20,12 +20,22 @@
 #define STACKS_MAX (1U << 18)
 #define SLOT_BYTES_MAX (20U << 20)
 
+/* Where a node's frame is in a stack. */
+enum place {
+	CALLER,
+	LEAF,
+	BELOW_KERNEL, /* the kernel interrupted it */
+	PLACES
+};
+
+#define PLACE_BITS 2
+
 struct node {
 	struct frame frame;
 	uint32_t prefix; /* STACK_NODE_NONE: a root */
 	uint32_t depth; /* of frames, itself included */
 	uint32_t era; /* that its stacks are of */
-	uint32_t stacks[2]; /* as a caller, as a leaf */
+	uint32_t stacks[PLACES];
 	uint32_t samples; /* of its chunk: whose leaf it was, and that are not in self_samples */
 };
 
@@ -39,7 +49,7 @@ struct counts {
 	size_t count, capacity;
 };
 
-/* Nodes on the way to the root, times two, plus one for a leaf. */
+/* Nodes on the way to the root << PLACE_BITS | enum place. */
 struct way {
 	uint32_t *items;
 	size_t count, capacity;
@@ -121,12 +131,12 @@ void stacks_leave(struct stacks_user *user)
 static void clear_node(struct stacks *stacks, struct node *node)
 {
 	if (node->samples) {
-		uint32_t frame = stacks_at(stacks, node->stacks[true]).frame;
+		uint32_t frame = stacks_at(stacks, node->stacks[LEAF]).frame;
 
 		stacks->self_samples.items[frame] += node->samples;
 	}
 	node->samples = 0;
-	node->stacks[false] = node->stacks[true] = STACKS_NONE;
+	memset(node->stacks, 0xff, sizeof(node->stacks));
 }
 
 static void clear_nodes(struct stacks *stacks)
@@ -169,7 +179,7 @@ void stacks_restart(struct stacks *stacks)
 /* One that is deeper than a sample can be is in no sample's stack, and a few bytes could make it much deeper. */
 static bool makes_sense(const struct nodes *nodes, uint32_t node, uint32_t prefix)
 {
-	if (node != nodes->count || node >= 1U << 31)
+	if (node != nodes->count || node >= 1U << (32 - PLACE_BITS))
 		return false;
 	return prefix == STACK_NODE_NONE ||
 	       (prefix < node && nodes->items[prefix].depth < SAMPLE_MAX_FRAMES);
@@ -189,7 +199,7 @@ int stacks_add_node(struct stacks *stacks, uint32_t node, uint32_t prefix,
 		.prefix = prefix,
 		.depth = prefix == STACK_NODE_NONE ? 1 : nodes->items[prefix].depth + 1,
 		.era = stacks->era,
-		.stacks = {STACKS_NONE, STACKS_NONE},
+		.stacks = {STACKS_NONE, STACKS_NONE, STACKS_NONE},
 	};
 	return 0;
 }
@@ -261,26 +271,30 @@ static int add_frames(struct stacks *stacks, uint32_t frame, uint32_t *stack)
 }
 
 /* Gives a node its stack, that of its prefix being *stack (STACKS_NONE: it is a root), and puts it there. */
-static int add_stack(struct stacks *stacks, struct node *node, bool is_leaf, uint32_t *stack)
+static int add_stack(struct stacks *stacks, struct node *node, enum place place, uint32_t *stack)
 {
+	struct frame located = node->frame;
 	uint32_t frame;
-	int err = frames_locate(stacks->frames, &node->frame, is_leaf, &frame);
+	int err;
 
+	if (place == BELOW_KERNEL && frame_is(&located, GB_FRAME_USER))
+		located.kind = GB_FRAME_INTERRUPTED;
+	err = frames_locate(stacks->frames, &located, place == LEAF, &frame);
 	if (!err)
 		err = reserve_count(&stacks->self_samples, frame);
 	if (!err)
 		err = add_frames(stacks, frame, stack);
 	if (!err)
-		node->stacks[is_leaf] = *stack;
+		node->stacks[place] = *stack;
 	return err;
 }
 
-static int push(struct way *way, uint32_t node, bool is_leaf)
+static int push(struct way *way, uint32_t node, enum place place)
 {
 	int err = ARRAY_ROOM(way);
 
 	if (!err)
-		way->items[way->count++] = node << 1 | is_leaf;
+		way->items[way->count++] = node << PLACE_BITS | place;
 	return err;
 }
 
@@ -289,13 +303,10 @@ static bool is_kernel(const struct node *node)
 	return frame_is(&node->frame, GB_FRAME_KERNEL);
 }
 
-/*
- * From a leaf to the first node that has a stack, or past the root. A user frame right below the kernel's is a leaf as
- * well: it was interrupted there.
- */
+/* From a leaf to the first node that has a stack, or past the root. */
 static int climb(struct stacks *stacks, uint32_t number, uint32_t *stack)
 {
-	bool is_leaf = true;
+	enum place place = LEAF;
 	int err = 0;
 
 	stacks->way.count = 0;
@@ -304,12 +315,14 @@ static int climb(struct stacks *stacks, uint32_t number, uint32_t *stack)
 		const struct node *node = node_at(stacks, number);
 		uint32_t prefix = node->prefix;
 
-		*stack = node->stacks[is_leaf];
+		*stack = node->stacks[place];
 		if (*stack != STACKS_NONE)
 			break;
-		err = push(&stacks->way, number, is_leaf);
-		is_leaf = prefix != STACK_NODE_NONE && is_kernel(node) &&
-			  !is_kernel(&stacks->nodes.items[prefix]);
+		err = push(&stacks->way, number, place);
+		place = prefix != STACK_NODE_NONE && is_kernel(node) &&
+					!is_kernel(&stacks->nodes.items[prefix])
+				? BELOW_KERNEL
+				: CALLER;
 		number = prefix;
 	}
 	return err;
@@ -325,7 +338,8 @@ static int make_stack(struct stacks *stacks, uint32_t leaf)
 	while (!err && stacks->way.count) {
 		uint32_t next = stacks->way.items[--stacks->way.count];
 
-		err = add_stack(stacks, &stacks->nodes.items[next >> 1], next & 1, &stack);
+		err = add_stack(stacks, &stacks->nodes.items[next >> PLACE_BITS],
+				next & ((1U << PLACE_BITS) - 1), &stack);
 	}
 	return err;
 }
@@ -339,12 +353,12 @@ int stacks_find(struct stacks *stacks, uint32_t node, uint64_t time_ns, uint32_t
 		return -EBADMSG;
 	seek(stacks, time_ns);
 	leaf = node_at(stacks, node);
-	if (leaf->stacks[true] == STACKS_NONE)
+	if (leaf->stacks[LEAF] == STACKS_NONE)
 		err = make_stack(stacks, node);
 	if (err)
 		return err;
 	leaf->samples++;
-	*stack = leaf->stacks[true];
+	*stack = leaf->stacks[LEAF];
 	return 0;
 }
 

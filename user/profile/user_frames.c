@@ -65,15 +65,15 @@ static int find_user(const struct frame_query *query, struct frame_finding *foun
 	return err != -ENOENT ? err : name_unknown(source->libs, object, found);
 }
 
-static bool is_at_call(const struct frames_source *source)
+static int caller_shift(const struct frames_source *source)
 {
-	return source->symbols || source->calls;
+	return source->symbols || source->addresses == ADDRESSES_OF_CALLS ? -1 : 0;
 }
 
 const struct frame_kind user_frames = {
 	.kind = GB_FRAME_USER,
 	.category = CATEGORY_USER,
 	.is_mapped = true,
-	.is_at_call = is_at_call,
+	.caller_shift = caller_shift,
 	.find = find_user,
 };

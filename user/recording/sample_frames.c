@@ -7,8 +7,6 @@
 
 #include "buffer/profile_buffer.h"
 
-_Static_assert(GB_FRAME_FAR == FRAME_FAR, "sizes of frames are kept as they come");
-
 /* Whether frames are missing at the root. A thread on its way out has no user stack left to miss. */
 static bool is_truncated(const struct gb_sample *sample)
 {
@@ -36,22 +34,38 @@ struct taking {
 	uint64_t far_sp; /* that of the last one that was FAR */
 };
 
-/* Words of user code: GB_FRAME_PC_BITS. Some come in pairs. */
+/* See GB_FRAME_PC_BITS. */
+static struct frame user_frame(__u64 word)
+{
+	static const uint8_t kinds[4] = {
+		[GB_FRAME_HOW_CALLER] = GB_FRAME_USER,
+		[GB_FRAME_HOW_LEAF] = GB_FRAME_USER,
+		[GB_FRAME_HOW_INTERRUPTED] = GB_FRAME_INTERRUPTED,
+		[GB_FRAME_HOW_SIGNAL] = GB_FRAME_SIGNAL,
+	};
+	uint64_t size = GB_FRAME_SIZE(word);
+
+	return (struct frame){
+		.value = GB_FRAME_PC(word),
+		.stack_words = size == GB_FRAME_FAR ? FRAME_FAR : (uint16_t)size,
+		.kind = kinds[GB_FRAME_HOW(word)],
+	};
+}
+
+/* Words of user code, some of which come in pairs. */
 static void take_user(struct taking *taking, const __u64 *words, uint32_t count)
 {
-	const uint64_t pc_mask = (1ULL << GB_FRAME_PC_BITS) - 1;
 	uint32_t i;
 
 	for (i = 0; i < count; i++) {
-		uint16_t size = (uint16_t)(words[i] >> GB_FRAME_PC_BITS);
+		const struct frame frame = user_frame(words[i]);
 
-		taking->frames[taking->count++] = (struct frame){
-			.value = words[i] & pc_mask, .stack_words = size, .kind = GB_FRAME_USER};
-		if (size == GB_FRAME_FAR) {
+		taking->frames[taking->count++] = frame;
+		if (frame.stack_words == FRAME_FAR) {
 			taking->far_sp = taking->sp;
 			taking->sp = ++i < count ? words[i] : 0;
 		} else if (taking->sp) {
-			taking->sp += (uint64_t)size * 8;
+			taking->sp += (uint64_t)frame.stack_words * 8;
 		}
 		taking->users++;
 	}

@@ -44,6 +44,7 @@ enum go_kind {
 	GO_PLAIN,
 	GO_OUTERMOST,
 	GO_SIGRETURN,
+	GO_PREEMPTS, /* a signal's handler made it look as if it were called */
 	GO_CHANGES_STACK, /* and comes back */
 	GO_STARTS_STACK, /* and does not */
 };
@@ -278,6 +279,8 @@ static enum go_kind kind_of(const struct go_code *go, uint32_t name, uint8_t fla
 	if (IS_NAMED(go, name, "runtime.mcall") || IS_NAMED(go, name, "runtime.morestack") ||
 	    IS_NAMED(go, name, "runtime.clone"))
 		return GO_STARTS_STACK;
+	if (IS_NAMED(go, name, "runtime.asyncPreempt"))
+		return GO_PREEMPTS;
 	return flags & GO_SPWRITE ? GO_CHANGES_STACK : GO_PLAIN;
 }
 
@@ -346,7 +349,7 @@ static int add_row(struct go_rows *rows, uint32_t offset, uint32_t rule)
 }
 
 /* The rule where the return address is `depth` bytes above SP. Where there is a frame, FP is saved right below. */
-static int depth_rule(const struct go_rows *rows, uint32_t depth, uint32_t *rule)
+static int depth_rule(const struct go_rows *rows, enum go_kind kind, uint32_t depth, uint32_t *rule)
 {
 	struct cfa_state state = {
 		.how = HOW_WITH_CFA(0, CFA_IS_REG, MACHINE_REG_SP),
@@ -354,6 +357,8 @@ static int depth_rule(const struct go_rows *rows, uint32_t depth, uint32_t *rule
 		.tracked_off = rows->go->tracks_reg ? TRACKED_STRANGE : 0,
 	};
 
+	if (kind == GO_PREEMPTS)
+		state.how = HOW_WITH_RA(state.how, RA_IS_INTERRUPTED);
 	if (depth) {
 		state.how = HOW_WITH_FP(state.how, FP_IS_CFA);
 		state.fp_off = 2 * GB_RETURN_AT;
@@ -397,7 +402,7 @@ static int add_depths(struct go_rows *rows, const struct go_function *function)
 		return add_row(rows, function->start, RULE_FRAME_POINTER);
 	while (!err && offset < function->changes_at &&
 	       next_depth(&values, offset == function->start, &depth, &bytes)) {
-		err = depth_rule(rows, (uint32_t)depth, &rule);
+		err = depth_rule(rows, function->kind, (uint32_t)depth, &rule);
 		if (!err && offset + bytes > rows->start)
 			err = add_row(rows, (uint32_t)offset, rule);
 		offset += bytes;

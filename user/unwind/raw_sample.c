@@ -94,6 +94,7 @@ uint32_t raw_sample_unwind(const struct table_store *store, const struct raw_sam
 
 	memcpy(walk.unwind.regs, sample->regs, sizeof(walk.unwind.regs));
 	walk.unwind.known = ~0U;
+	walk.unwind.how = GB_FRAME_HOW_LEAF;
 	walk.unwind.generation = 1;
 	walk.unwind.max_words = GB_MAX_USER_WORDS;
 	for (i = 0; i < GB_MAX_USER_FRAMES; i++)

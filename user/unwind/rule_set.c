@@ -71,7 +71,9 @@ static bool rule_ra(const struct cfa_state *state, struct gb_unwind_rule *rule)
 	int gb_reg;
 
 	rule->ra = GB_RA_CFA;
-	if (is == RA_IS_CFA)
+	if (is == RA_IS_INTERRUPTED)
+		rule->ra = GB_RA_INTERRUPTED;
+	if (is == RA_IS_CFA || is == RA_IS_INTERRUPTED)
 		return true;
 	gb_reg = is >= RA_IS_REG ? machine_gb_reg(is - RA_IS_REG) : -1;
 	if (gb_reg < 0)

@@ -51,6 +51,7 @@ enum ra_is {
 	RA_IS_CFA, /* where a call leaves it */
 	RA_IS_UNDEFINED,
 	RA_IS_STRANGE,
+	RA_IS_INTERRUPTED, /* where a call leaves it, but it was none */
 	RA_IS_REG, /* RA_IS_REG + n: DWARF register n */
 };
 
