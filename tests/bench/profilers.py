@@ -116,9 +116,11 @@ class Geckobpf(Profiler):
     facts = None
 
     def __init__(self, bench, pids, rate, options=(), name="ours"):
+        """`pids` None: the whole machine."""
         self.path = os.path.join(bench.directory, f"{name}.json.gz")
-        self.process = Process([bench.helper("bpf_stats"), bench.geckobpf, "-v", "--rate", str(rate), "--pid",
-                                ",".join(map(str, pids)), "--output", self.path, *options], stderr=subprocess.PIPE)
+        whom = ["--pid", ",".join(map(str, pids))] if pids else ["--all"]
+        self.process = Process([bench.helper("bpf_stats"), bench.geckobpf, "-v", "--rate", str(rate), *whom, "--output",
+                                self.path, *options], stderr=subprocess.PIPE)
         bench.running.append(self.process)
         self.said = read_until(self.process.popen.stderr, r"\d Hz.*\n")
         self.start_s = time.monotonic() - self.process.started
@@ -139,14 +141,21 @@ class Geckobpf(Profiler):
             self.facts = json.JSONDecoder().raw_decode(text[begin:].decode())[0]["geckobpf"]
         return self.facts
 
+    def phase_s(self, name):
+        """How long what comes after the recording took, by name."""
+        with gzip.open(self.path) as file:
+            found = re.search(rb'"name":"%s","duration_ms":([\d.]+)' % name.encode(), file.read())
+        return float(found.group(1)) / 1000
+
     @property
     def samples(self):
         return self.log()["samples_recorded"]
 
     @property
     def lost(self):
-        return sum(self.log()[name] for name in ("samples_lost_ring_full", "samples_lost_recursion",
-                                                 "samples_lost_buffer", "samples_overwritten"))
+        return sum(self.log().get(name, 0) for name in ("samples_lost_ring_full", "samples_lost_recursion",
+                                                        "samples_lost_buffer", "samples_overwritten",
+                                                        "samples_left_out_at_end"))
 
     @property
     def missed_share(self):
