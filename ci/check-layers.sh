@@ -3,7 +3,7 @@
 # check-layers.sh: includes go along the arrows only. Prints one line a room, each offending include, and the sums.
 #
 #   base <- elf <- target, unwind <- recording (also buffer) <- capture, archive
-#                  symbol         <- profile <- format <- session <- cmd <- main
+#                  symbol (also unwind) <- profile <- format <- session <- cmd <- main
 #
 # Only commands print; below them what is wrong is a value (base/error.h), and what happens an event (session/event.h). Debug
 # messages may come from everywhere. Only capture knows libbpf and the skeletons. Everyone may include the records of include/.
@@ -19,7 +19,7 @@ allowed()
 	base) echo '' ;;
 	elf | buffer) echo 'base' ;;
 	target | unwind) echo 'base elf' ;;
-	symbol) echo 'base elf target' ;;
+	symbol) echo 'base elf target unwind' ;;
 	recording) echo 'base elf buffer target' ;;
 	capture) echo 'base elf buffer target unwind recording skel' ;;
 	archive) echo 'base elf buffer target recording' ;;

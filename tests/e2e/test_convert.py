@@ -225,20 +225,20 @@ def hot_share(profile, name):
     return profile.thread(name="GeckoMain", process_name=name).total_share("hot_inner")
 
 
-def offsets(profile, name):
-    """How many of the functions of a program have an offset for a name."""
+def nameless(profile, name):
+    """How many of the functions of a program have an address for a name."""
     strings = profile.thread(name="GeckoMain", process_name=name).raw["stringTable"]
-    return sum(bool(re.match(rf"{name}\+0x", string)) for string in strings)
+    return sum(bool(re.match(rf"{name}(\+|!fn@)0x", string)) for string in strings)
 
 
 def expect_unnamed(profile, name):
     expect_equal(hot_share(profile, name), 0, "the share of a function whose name is not to be had")
-    expect(offsets(profile, name) > 2, "code without a name is not shown by its offset")
+    expect(nameless(profile, name) > 2, "code without a name is not shown by its address")
 
 
 def expect_named(profile, name):
     expect(hot_share(profile, name) > 0.5, f"hot_inner is on {hot_share(profile, name):.3f} of the stacks")
-    expect_equal(offsets(profile, name), 0, "code of the program without a name")
+    expect_equal(nameless(profile, name), 0, "code of the program without a name")
 
 
 def test_another_machine(test):

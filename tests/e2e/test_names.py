@@ -6,8 +6,8 @@ import os
 import re
 import subprocess
 
-from harness import Profile, expect, expect_equal, read_profile_bytes
-from test_unwind import CHAIN, build_chain
+from harness import Profile, expect, expect_equal, expect_match, function_name, read_profile_bytes
+from test_unwind import CHAIN, build_chain, build_go
 
 C_FLAGS = ("-std=gnu11", "-g", "-O2", "-fomit-frame-pointer", "-Wl,--build-id", "-ITARGETS", "SOURCE", "-o", "OUTPUT")
 # Where a linker puts the code: GNU ld begins it with a page of the file, lld in the middle of one, at another address.
@@ -88,3 +88,55 @@ def test_addresses_lld(test):
     """All of what rustc makes has this layout."""
     check_addresses(test, "lld")
     check_addresses(test, "lld-exec")
+
+
+# ---- functions without symbols -----------------------------------------------------------------------------------------
+def user_functions(path):
+    """All names of user code, without their libs; in both formats."""
+    profile = json.loads(read_profile_bytes(path))
+    if "shared" in profile:
+        strings, table = profile["shared"]["stringArray"], profile["shared"]["frameTable"]
+        user = [category["name"] for category in profile["meta"]["categories"]].index("User")
+        functions = {function for function, category in zip(table["func"], table["category"]) if category == user}
+        return {strings[profile["shared"]["funcTable"]["name"][function]] for function in functions}
+    return {function_name(frame) for thread in Profile(path).threads for _, (frame, category) in thread.stacks()
+            if category == "User"}
+
+
+def check_starts(test, layout):
+    """Code of the stripped program is told by function: one name for all addresses, where addr2line finds its start."""
+    raw, symbols = record_stripped(test, layout, *LAYOUTS[layout])
+    starts = {}
+    for line in run("nm", symbols).splitlines():
+        address, _, name = line.rpartition(" ")
+        if name in (*CHAIN, "_start"):
+            starts[name] = f"{layout}!fn@{int(address.split()[0], 16):#x}"
+    for options in ((), ("--format=processed",)):
+        found = {name for name in user_functions(convert(test, raw, *options)) if name.startswith(layout)}
+        expect_equal(found, set(starts.values()), f"code of the program, converted with {options}")
+
+
+def test_stripped(test):
+    for layout in LAYOUTS:
+        check_starts(test, layout)
+
+
+def test_stripped_in_client(test):
+    raw, _ = record_stripped(test, "ld")
+    for options in ((), ("--format=processed",)):
+        client = test.client(convert(test, raw, *options))
+        (handle,) = [handle for _, _, _, handle in client.threads()]
+        hottest = client.functions(handle)[0]
+        expect_match(r"^ld!fn@0x[0-9a-f]+", hottest["name"], f"the client's hottest function, {options}")
+        expect_equal(hottest["library"], "ld", f"the library of it, {options}")
+
+
+def test_stripped_go(test):
+    """Go's own table has the names that the symbols had."""
+    target = test.start_target(build_go(test, "hot.go", "hot-go", "-ldflags=-s -w"))
+    recording = test.record("--pid", target.pid, "--duration", "0.7", output="go.gbpf")
+    expect_equal(recording.wait(), 0, f"geckobpf's exit status: {recording.stderr}")
+    for options in ((), ("--format=processed",)):
+        found = user_functions(convert(test, recording.path, *options))
+        expect(found >= {"main.hotInner", "main.hotOuter", "runtime.goexit"}, f"names are {sorted(found)}")
+        expect(not [name for name in found if "0x" in name], f"names with addresses: {sorted(found)}")

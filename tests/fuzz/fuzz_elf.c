@@ -18,6 +18,12 @@ static void check_name(const struct symbol *symbol)
 		abort();
 }
 
+static void check_error(int err)
+{
+	if (err && err != -ENOENT && err != -ENOEXEC && err != -ENOMEM)
+		abort();
+}
+
 static void look_up_all(struct symbol_file *file, size_t size)
 {
 	size_t step = size / 200 + 1, offset;
@@ -28,8 +34,11 @@ static void look_up_all(struct symbol_file *file, size_t size)
 
 		if (!err)
 			check_name(&symbol);
-		else if (err != -ENOENT && err != -ENOEXEC && err != -ENOMEM)
-			abort();
+		check_error(err);
+		err = symbol_file_function(file, offset, &symbol);
+		if (!err && symbol.name)
+			check_name(&symbol);
+		check_error(err);
 	}
 }
 

@@ -60,6 +60,18 @@ static void build(struct go_code *go, uint32_t middle)
 	rule_set_close(&rules);
 }
 
+/* Every byte of the code is in a function, whose name has an end. */
+static void find_all(const struct go_code *go)
+{
+	struct go_function_name found;
+	uint64_t offset;
+
+	for (offset = go->start; offset < go->end; offset++)
+		if (!go_code_find(go, offset, &found) || offset < found.start ||
+		    offset >= found.end || (found.name && !strlen(found.name)))
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *bytes = malloc(size + HEADER_BYTES);
@@ -84,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (go.start < go.end)
 		build(&go, size >= HEADER_BYTES ? (uint32_t)(data[0] | data[1] << 8) : 0);
+	find_all(&go);
 	go_code_close(&go);
 	free(bytes);
 	return 0;

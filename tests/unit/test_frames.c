@@ -59,6 +59,13 @@ static const char *text_of_code(const char *name, const char *lib, uint64_t valu
 	return text_of_function(&function);
 }
 
+static const char *text_of_start(const char *lib, uint64_t value)
+{
+	const struct profile_function function = {.lib = lib, .value = value, .is_start = true};
+
+	return text_of_function(&function);
+}
+
 static void display_names(void **state)
 {
 	assert_string_equal(text_of_code("f(int)", "libc.so.6", 0), "f(int) (in libc.so.6)");
@@ -68,6 +75,7 @@ static void display_names(void **state)
 	assert_string_equal(text_of_code("f", NULL, 0), "f");
 	assert_string_equal(text_of_code(NULL, "libx.so", 0x1a2b), "libx.so+0x1a2b (in libx.so)");
 	assert_string_equal(text_of_code(NULL, "0xlib)", 1), "_0xlib]+0x1 (in 0xlib])");
+	assert_string_equal(text_of_start("libx.so", 0x1a00), "libx.so!fn@0x1a00 (in libx.so)");
 	assert_string_equal(text_of_code(NULL, NULL, UINT64_MAX), "0xffffffffffffffff");
 	assert_string_equal(text_of_code("(truncated: a\tb)", NULL, 0), "(truncated: a?b)");
 	display_name_clear(&display_name);

@@ -255,6 +255,35 @@ static void test_stripped_library(void **state)
 	symbol_files_close(symbol_files);
 }
 
+/* Where a function starts, and how long it is, is the same in the file that was stripped: its stack frames still are described. */
+static void test_functions_of_stripped(void **state)
+{
+	struct symbol_files *symbol_files;
+	struct symbol_file *whole, *stripped;
+	struct symbol symbol, function;
+	uint64_t text, offset;
+	unsigned int hidden = 0;
+
+	if (!fixture_make_library() || !fixture_run("strip -o stripped.so lib.so"))
+		skip();
+	symbol_files = open_symbol_files();
+	whole = add_path(symbol_files, fixture_path("lib.so"));
+	stripped = add_path(symbol_files, fixture_path("stripped.so"));
+	text = section_offset("lib.so", ".text", NULL);
+	for (offset = text; offset < text + 256; offset++) {
+		if (symbol_file_lookup(whole, offset, &symbol))
+			continue;
+		assert_int_equal(symbol_file_function(stripped, offset, &function), 0);
+		assert_null(function.name);
+		assert_int_equal(function.address, symbol.address);
+		assert_int_equal(function.size, symbol.size);
+		hidden += !strcmp(symbol.name, "hidden_function");
+	}
+	assert_true(hidden > 0);
+	assert_int_equal(symbol_file_function(stripped, 0, &function), -ENOENT);
+	symbol_files_close(symbol_files);
+}
+
 static void write_text(const char *name, const char *text)
 {
 	fixture_write(name, text, strlen(text));
@@ -399,6 +428,9 @@ static void exercise(const char *image, size_t size)
 		assert_true(!err || err == -ENOENT || err == -ENOEXEC || err == -ENOMEM);
 		if (!err)
 			assert_true(strlen(symbol.name) > 0);
+		err = symbol_file_function(file, offset, &symbol);
+		assert_true(!err || err == -ENOENT || err == -ENOEXEC || err == -ENOMEM);
+		assert_true(err || !symbol.name || symbol.name[0]);
 	}
 	symbol_file_base(file, &base);
 	assert_true(symbol_file_build_id(file, id, sizeof(id)) <= sizeof(id));
@@ -490,6 +522,30 @@ static void test_no_memory(void **state)
 			break;
 	}
 	assert_true(n > 12);
+}
+
+static int find_function(void *context)
+{
+	const struct place *place = context;
+	struct symbol_files *symbol_files = NULL;
+	const struct symbol_source source = {.path = place->path, .fd = -1};
+	struct symbol_file *file;
+	struct symbol symbol;
+	int err = symbol_files_open(&symbol_files, NULL);
+
+	if (!err)
+		err = symbol_files_add(symbol_files, &source, &file);
+	if (!err)
+		err = symbol_file_function(file, place->offset, &symbol);
+	symbol_files_close(symbol_files);
+	return err;
+}
+
+static void test_no_memory_for_functions(void **state)
+{
+	struct place place = place_of((const void *)local_function);
+
+	assert_true(alloc_fail_each(find_function, &place) > 8);
 	assert_int_equal(alloc_fail_each(open_once, NULL), 4);
 }
 
@@ -501,6 +557,7 @@ int main(void)
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_stripped_library),
+		cmocka_unit_test(test_functions_of_stripped),
 		cmocka_unit_test(test_linkage_stubs),
 		cmocka_unit_test(test_32_bit_library),
 		cmocka_unit_test(test_cplusplus_and_raw),
@@ -508,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_vdso),
 		cmocka_unit_test(test_damaged_library),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_no_memory_for_functions),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_make, fixture_remove);

@@ -83,14 +83,15 @@ static int append_hex(struct display_name *name, uint64_t value)
 	return append(name, text, (size_t)(number_put_hex(text, value) - text));
 }
 
-static int set_offset(struct display_name *name, const char *lib, uint64_t offset)
+static int set_unnamed(struct display_name *name, const struct profile_function *function)
 {
+	const char *lib = function->lib, *what = function->is_start ? "!fn@" : "+";
 	int err = begin(name, lib, ']');
 
 	if (!err)
-		err = append(name, "+", 1);
+		err = append(name, what, strlen(what));
 	if (!err)
-		err = append_hex(name, offset);
+		err = append_hex(name, function->value);
 	name->name_count = name->count;
 	return err ? err : finish(name, " (in ", lib, ")");
 }
@@ -103,7 +104,7 @@ int display_name_set(struct display_name *name, const struct profile_function *f
 	if (function->name)
 		return set_named(name, function->name, function->lib);
 	if (function->lib)
-		return set_offset(name, function->lib, function->value);
+		return set_unnamed(name, function);
 	err = append_hex(name, function->value);
 	name->name_count = name->count;
 	return err;

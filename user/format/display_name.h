@@ -27,7 +27,8 @@ void display_name_clear(struct display_name *name);
  * Sets the whole text. 0 or -ENOMEM.
  *
  *   name (in lib)                a function
- *   lib+0x1a2b (in lib)          code of a file that no symbol covers, at that virtual address of it
+ *   lib!fn@0x1a00 (in lib)       the function that starts at that virtual address of a file; it has no symbol
+ *   lib+0x1a2b (in lib)          code there, of which no more is known
  *   0x7f0012345678               code at that address, of which nothing is known, or wanted
  *   name                         what is in no file, such as (truncated: reason)
  */

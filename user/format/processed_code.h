@@ -29,7 +29,7 @@ struct processed_frame {
 	uint32_t function;
 	uint32_t
 		lib; /* PROCESSED_NONE: the frame is of no address, or of no file; `address` is 0 */
-	uint32_t symbol; /* PROCESSED_NONE: code without a name */
+	uint32_t symbol; /* PROCESSED_NONE: code of an unknown function */
 	uint32_t line, column; /* 0: not known */
 	uint8_t category, subcategory, inline_depth, padding;
 };

@@ -125,19 +125,27 @@ static int add_address(struct processed_process *process, const struct profile_f
 					     base_name(function->object->path), NULL, row);
 }
 
+/* What a function is called, without its lib. */
+static int add_name(struct processed_process *process, const struct profile_function *function,
+		    uint32_t *name)
+{
+	struct display_name *display_name = &process->display_name;
+	int err = display_name_set(display_name, function);
+
+	return err ? err
+		   : processed_code_string(process->tables.code, display_name->items,
+					   display_name->name_count, name);
+}
+
 static int add_function(struct processed_process *process, const struct profile_function *function,
 			uint64_t relative, uint32_t *row)
 {
-	struct display_name *display_name = &process->display_name;
 	uint32_t name;
 	int err;
 
 	if (function->object && !function->lib)
 		return add_address(process, function, relative, row);
-	err = display_name_set(display_name, function);
-	if (!err)
-		err = processed_code_string(process->tables.code, display_name->items,
-					    display_name->name_count, &name);
+	err = add_name(process, function, &name);
 	return err ? err
 		   : processed_code_function(process->tables.code, name, function->lib,
 					     function->file, row);
@@ -176,7 +184,7 @@ static int find_lib(struct processed_process *process, const struct object *obje
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 /*
- * Frames of a function with a name are of any address in it. What is inlined is part of the symbol of what it is
+ * Frames of a function that is known are of any address in it. What is inlined is part of the symbol of what it is
  * inlined into.
  */
 static int add_symbol(struct processed_process *process, const struct profile_frame *frame,
@@ -200,8 +208,7 @@ static int add_symbol(struct processed_process *process, const struct profile_fr
 	err = libs_relative_start(process->process->libs, function->object, frame->symbol_start,
 				  &symbol.address);
 	if (!err)
-		err = processed_code_string(process->tables.code, function->name,
-					    strlen(function->name), &symbol.name);
+		err = add_name(process, function, &symbol.name);
 	return err ? err : processed_code_symbol(process->tables.code, &symbol, &row->symbol);
 }
 
@@ -219,7 +226,9 @@ static int place_frame(struct processed_process *process, const struct profile_f
 		err = find_lib(process, function->object, &row->lib);
 	if (!err)
 		err = find_function(process, frame->function, row->address, &row->function);
-	return err || !function->name ? err : add_symbol(process, frame, row);
+	if (err || (!function->name && !function->is_start))
+		return err;
+	return add_symbol(process, frame, row);
 }
 
 static int add_frame(struct processed_process *process, const struct profile_frame *frame,

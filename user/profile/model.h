@@ -70,6 +70,7 @@ struct profile_function {
 	 * either. 0 if it has a name.
 	 */
 	uint64_t value;
+	bool is_start; /* `value` is where the function starts, else any code of which no more is known */
 	const char *file; /* of the source; NULL: not known */
 };
 

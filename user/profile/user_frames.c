@@ -30,7 +30,16 @@ static const char *lib_name(const struct object *object)
 	return base_name(object->path);
 }
 
-/* No symbol covers it: of a file, the address in the file's own numbering says what it is. */
+/* Where it starts says which function it is. */
+static void use_start(const struct symbol_frame *symbol, struct frame_finding *found)
+{
+	found->function.value = found->frame.symbol_start = symbol->start;
+	found->function.is_start = true;
+	found->frame.symbol_bytes = symbol->size;
+	found->symbols->count = 0;
+}
+
+/* No symbol covers it: of a file, an address in the file's own numbering says what it is. */
 static int name_unknown(struct libs *libs, const struct object *object, struct frame_finding *found)
 {
 	found->is_unnamed = true;
@@ -38,6 +47,8 @@ static int name_unknown(struct libs *libs, const struct object *object, struct f
 		found->function.name = "[unknown]";
 	else if (object->kind == OBJECT_ANONYMOUS)
 		found->function.name = "[anonymous code]";
+	else if (found->symbols->count)
+		use_start(found->symbols->items, found);
 	else
 		return libs_address(libs, object, found->frame.offset, &found->function.value);
 	return 0;
@@ -62,7 +73,9 @@ static int find_user(const struct frame_query *query, struct frame_finding *foun
 	}
 	found->function.lib = lib_name(object);
 	err = symbols_lookup(source->symbols, &place, found->symbols);
-	return err != -ENOENT ? err : name_unknown(source->libs, object, found);
+	if (err ? err != -ENOENT : found->symbols->items[0].name != NULL)
+		return err;
+	return name_unknown(source->libs, object, found);
 }
 
 static int caller_shift(const struct frames_source *source)

@@ -31,7 +31,8 @@ struct symbol_place {
 
 /* One function that the place is in. All texts are the provider's, printable UTF-8, and live as long as it is open. */
 struct symbol_frame {
-	const char *name; /* demangled, not empty */
+	/* demangled, not empty; NULL: only where it starts is known; then it is the only one */
+	const char *name;
 	/* of the kernel; NULL: the function is in the place's file, or the kernel proper */
 	const char *module;
 	const char *file; /* of the source; NULL: not known */
@@ -70,6 +71,7 @@ struct symbol_provider {
 };
 
 extern const struct symbol_provider elf_provider; /* symbols of the file that is mapped there */
+extern const struct symbol_provider function_provider; /* what stripping leaves of that file's */
 extern const struct symbol_provider kernel_provider; /* the kernel's own list */
 
 #endif

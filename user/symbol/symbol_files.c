@@ -19,6 +19,8 @@
 #include "elf/elf_open.h"
 #include "symbol/plt.h"
 #include "symbol/symbol_table.h"
+#include "unwind/function_list.h"
+#include "unwind/table.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -35,10 +37,11 @@ struct symbol_file {
 	struct symbol_source source;
 	enum file_part part; /* that stands for a file that was searched for */
 	struct other_file other;
-	bool layout_read, symbols_read;
-	int layout_err, symbols_err; /* what came of it */
+	bool layout_read, symbols_read, functions_read;
+	int layout_err, symbols_err, functions_err; /* what came of it */
 	struct elf_layout layout;
 	struct symbol_table *table;
+	struct function_list *functions;
 	struct u64_map cache; /* of file offsets */
 };
 
@@ -77,6 +80,7 @@ static void close_file(struct symbol_file *file)
 {
 	elf_layout_free(&file->layout);
 	symbol_table_close(file->table);
+	function_list_close(file->functions);
 	u64_map_clear(&file->cache);
 	free(file);
 }
@@ -279,6 +283,35 @@ static int need_symbols(struct symbol_file *file)
 	return err;
 }
 
+static int read_functions(struct symbol_file *file)
+{
+	struct elf_file *elf;
+	int err = open_source(file, &elf);
+
+	if (err)
+		return err;
+	err = function_list_open(&file->functions,
+				 &(struct unwind_source){elf->fd, elf->image, elf->size});
+	elf_file_close(elf);
+	return err;
+}
+
+static int need_functions(struct symbol_file *file)
+{
+	int err = need_layout(file);
+
+	if (err)
+		return err;
+	if (file->functions_read)
+		return file->functions_err;
+	err = read_functions(file);
+	if (err == -ENOMEM)
+		return err;
+	file->functions_read = true;
+	file->functions_err = err;
+	return err;
+}
+
 /* ---- answering ---------------------------------------------------------------- */
 
 static int need_name(struct symbol_file *file, struct table_symbol *symbol)
@@ -339,6 +372,34 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol 
 	out->address = symbol->address;
 	out->size = symbol->flags & TABLE_SYMBOL_GUESSED ? 0 : symbol->size;
 	return 0;
+}
+
+/* *kept: the name as it is shown. */
+static int keep_name(struct symbol_files *files, const char *name, const char **kept)
+{
+	uint32_t number;
+	size_t length = demangle(name, files->raw_names, files->printed);
+	int err = intern_add(files->names, files->printed, length, &number);
+
+	if (!err)
+		*kept = intern_text(files->names, number, NULL);
+	return err;
+}
+
+int symbol_file_function(struct symbol_file *file, uint64_t offset, struct symbol *out)
+{
+	struct listed_function function;
+	uint64_t address;
+	int err = need_functions(file);
+
+	if (!err)
+		err = elf_layout_address(&file->layout, offset, &address);
+	if (err)
+		return err;
+	if (!function_list_find(file->functions, address, &function))
+		return -ENOENT;
+	*out = (struct symbol){.address = function.start, .size = function.size};
+	return function.name ? keep_name(file->files, function.name, &out->name) : 0;
 }
 
 enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct other_file *other)

@@ -20,7 +20,7 @@ struct symbol_files;
 struct symbol_file;
 
 struct symbol {
-	const char *name; /* demangled, valid UTF-8, not empty */
+	const char *name; /* demangled, valid UTF-8, not empty; NULL: see symbol_file_function() */
 	uint64_t address; /* where it starts: a virtual address of the ELF file */
 	uint64_t size; /* bytes; 0: not known */
 };
@@ -60,6 +60,12 @@ int symbol_files_add(struct symbol_files *files, const struct symbol_source *sou
  * it.
  */
 int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol *out);
+
+/*
+ * The same by what describes the functions' stack frames, which stripping leaves in place: out->name is NULL but for Go,
+ * out->size is known.
+ */
+int symbol_file_function(struct symbol_file *file, uint64_t offset, struct symbol *out);
 
 /*
  * The build id, at most `capacity` bytes of it; returns its size, 0 if it has none or cannot be

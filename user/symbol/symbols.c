@@ -9,6 +9,7 @@
 
 static const struct symbol_provider *const providers[] = {
 	&elf_provider,
+	&function_provider,
 	&kernel_provider,
 };
 

@@ -298,20 +298,31 @@ static uint32_t find_change(struct go_code *go, const struct go_function *functi
 	return function->start + (uint32_t)machine_find_stack_change(bytes, size);
 }
 
+static size_t flags_at(const struct go_code *go)
+{
+	return FLAGS_AT + (go->has_lines ? LINE_BYTES : 0);
+}
+
+/* Where the description of the `i`th is, up to its flags; 0: it is not there. */
+static size_t description_at(const struct go_code *go, uint32_t i)
+{
+	size_t at = word_at(go, go->functions + (size_t)i * ENTRY_BYTES + sizeof(uint32_t));
+	size_t left = go->size - go->functions;
+
+	return at < left && left - at > flags_at(go) ? go->functions + at : 0;
+}
+
 /* The `i`th; false: its description is not there. */
 static bool read_function(struct go_code *go, uint32_t i, struct go_function *function)
 {
-	size_t at = word_at(go, go->functions + (size_t)i * ENTRY_BYTES + sizeof(uint32_t));
-	size_t flags_at = FLAGS_AT + (go->has_lines ? LINE_BYTES : 0);
-	size_t left = go->size - go->functions;
+	size_t at = description_at(go, i);
 
 	*function = (struct go_function){.start = (uint32_t)start_of(go, i),
 					 .end = (uint32_t)start_of(go, i + 1)};
-	if (at >= left || left - at <= flags_at)
+	if (!at)
 		return false;
-	at += go->functions;
 	function->depths = word_at(go, at + DEPTHS_AT);
-	function->kind = kind_of(go, word_at(go, at + NAME_AT), go->bytes[at + flags_at],
+	function->kind = kind_of(go, word_at(go, at + NAME_AT), go->bytes[at + flags_at(go)],
 				 function->end - function->start);
 	function->changes_at = function->end;
 	if (function->kind == GO_CHANGES_STACK || function->kind == GO_STARTS_STACK)
@@ -465,4 +476,34 @@ int go_code_add(struct go_code *go, uint32_t start, uint32_t end, struct row_bui
 			err = add_row(&rows, function.start, RULE_FRAME_POINTER);
 	}
 	return err;
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+/* The text that begins at `offset` in the names; NULL: it is empty, or has no end. */
+static const char *name_at(const struct go_code *go, uint32_t offset)
+{
+	size_t left = go->size - go->names;
+	const char *name;
+
+	if (offset >= left)
+		return NULL;
+	name = (const char *)go->bytes + go->names + offset;
+	return *name && memchr(name, '\0', left - offset) ? name : NULL;
+}
+
+bool go_code_find(const struct go_code *go, uint64_t offset, struct go_function_name *out)
+{
+	uint32_t i;
+	size_t at;
+
+	if (offset < go->start || offset >= go->end)
+		return false;
+	i = function_at(go, (uint32_t)offset);
+	at = description_at(go, i);
+	*out = (struct go_function_name){.start = (uint32_t)start_of(go, i),
+					 .end = (uint32_t)start_of(go, i + 1),
+					 .name = at ? name_at(go, word_at(go, at + NAME_AT))
+						    : NULL};
+	return true;
 }

@@ -64,4 +64,12 @@ void go_code_rewind(struct go_code *go, bool tracks_reg);
 int go_code_add(struct go_code *go, uint32_t start, uint32_t end, struct row_builder *builder,
 		struct rule_set *rules);
 
+struct go_function_name {
+	uint32_t start, end; /* offsets in the text */
+	const char *name; /* in go->bytes; NULL: the table has none */
+};
+
+/* The function at an offset in the text; false: that is none of Go's code. */
+bool go_code_find(const struct go_code *go, uint64_t offset, struct go_function_name *out);
+
 #endif

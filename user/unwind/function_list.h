@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * function_list.h - where the functions of a file are, symbols or none: stripping leaves the description of their stack
+ * frames in place, and Go's even has their names.
+ */
+#ifndef GECKOBPF_UNWIND_FUNCTION_LIST_H
+#define GECKOBPF_UNWIND_FUNCTION_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct function_list;
+struct unwind_source;
+
+struct listed_function {
+	uint64_t start, size; /* a virtual address of the file, bytes */
+	const char *name; /* as the file has it, as long as the list; NULL: not known */
+};
+
+/* Nothing of `source` is kept. 0; -ENOEXEC: see unwind_table_compile(); -ENOMEM; -errno of reading it. */
+int function_list_open(struct function_list **out, const struct unwind_source *source);
+void function_list_close(struct function_list *list);
+
+/* The function that covers a virtual address; false: none does. */
+bool function_list_find(const struct function_list *list, uint64_t address,
+			struct listed_function *out);
+
+#endif
