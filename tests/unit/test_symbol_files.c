@@ -289,6 +289,60 @@ static void write_text(const char *name, const char *text)
 	fixture_write(name, text, strlen(text));
 }
 
+/*
+ * asm_first, which has no size, 16 bytes; a function that is not exported, 16 bytes; nothing known, 96 bytes; asm_second,
+ * which has no size, either, and 8 KiB behind it.
+ */
+static bool make_assembly(void)
+{
+	write_text(
+		"asm.s",
+		".text\n.balign 4096\n"
+		".globl asm_first\nasm_first:\n.skip 16, 0x90\n"
+		".type hidden, @function\nhidden:\n.cfi_startproc\n.skip 16, 0x90\n.cfi_endproc\n"
+		".size hidden, 16\n.skip 96, 0x90\n"
+		".globl asm_second\nasm_second:\n.skip 8192, 0x90\n"
+		".section .note.GNU-stack,\"\",@progbits\n");
+	return fixture_run(
+		"cc -shared -nostdlib -o asm.so asm.s && strip -o asm.stripped.so asm.so");
+}
+
+static void assert_unknown(struct symbol_file *file, uint64_t offset)
+{
+	struct symbol symbol;
+
+	assert_int_equal(symbol_file_lookup(file, offset, &symbol), -ENOENT);
+}
+
+/* A function without a size reaches to the next one. In a stripped file that may be far away, so it reaches less far. */
+static void test_without_size(void **state)
+{
+	struct symbol_files *symbol_files;
+	struct symbol_file *whole, *stripped;
+	uint64_t text, address;
+
+	if (!make_assembly())
+		skip();
+	symbol_files = open_symbol_files();
+	whole = add_path(symbol_files, fixture_path("asm.so"));
+	stripped = add_path(symbol_files, fixture_path("asm.stripped.so"));
+	text = section_offset("asm.so", ".text", NULL);
+	assert_int_equal(symbol_file_address(whole, text, &address), 0);
+	assert_symbol(whole, text + 15, "asm_first", address);
+	assert_symbol(whole, text + 16, "hidden", address + 16);
+	assert_symbol(whole, text + 128 + 8191, "asm_second", address + 128);
+	assert_symbol(stripped, text, "asm_first", address);
+	assert_symbol(stripped, text + 15, "asm_first", address);
+	assert_unknown(stripped, text + 16);
+	assert_unknown(stripped, text + 31);
+	assert_unknown(stripped, text + 32);
+	assert_unknown(stripped, text + 127);
+	assert_symbol(stripped, text + 128, "asm_second", address + 128);
+	assert_symbol(stripped, text + 128 + 4095, "asm_second", address + 128);
+	assert_unknown(stripped, text + 128 + 4096);
+	symbol_files_close(symbol_files);
+}
+
 static void check_stub(const char *compile, const char *section, uint64_t skip_bytes)
 {
 	struct symbol_files *symbol_files = open_symbol_files();
@@ -558,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_stripped_library),
 		cmocka_unit_test(test_functions_of_stripped),
+		cmocka_unit_test(test_without_size),
 		cmocka_unit_test(test_linkage_stubs),
 		cmocka_unit_test(test_32_bit_library),
 		cmocka_unit_test(test_cplusplus_and_raw),

@@ -28,6 +28,8 @@
 #include <string.h>
 
 #define STUB_SUFFIX "@plt"
+/* The largest functions without a size that libraries export, such as those of openh264, have 3 KiB. */
+#define GUESS_MAX_BYTES 4096
 /* In the cache: the index + 1 of the symbol, or this. */
 #define NO_SYMBOL 0
 
@@ -37,6 +39,7 @@ struct symbol_file {
 	struct symbol_source source;
 	enum file_part part; /* that stands for a file that was searched for */
 	struct other_file other;
+	bool is_stripped; /* of all symbols but .dynsym */
 	bool layout_read, symbols_read, functions_read;
 	int layout_err, symbols_err, functions_err; /* what came of it */
 	struct elf_layout layout;
@@ -233,7 +236,7 @@ static int add_separate(struct symbol_table *table, const struct symbol_file *fi
 	return err == -ENOMEM ? err : 0;
 }
 
-static int fill_table(struct symbol_table *table, const struct symbol_file *file,
+static int fill_table(struct symbol_table *table, struct symbol_file *file,
 		      const struct elf_file *elf)
 {
 	int err;
@@ -242,6 +245,7 @@ static int fill_table(struct symbol_table *table, const struct symbol_file *file
 		err = add_table(table, elf, SHT_SYMTAB);
 	else
 		err = add_separate(table, file, elf);
+	file->is_stripped = !symbol_table_count(table);
 	if (!err)
 		err = add_dynamic(table, elf);
 	return err ? err : symbol_table_finish(table);
@@ -335,6 +339,29 @@ static int need_name(struct symbol_file *file, struct table_symbol *symbol)
 }
 
 /*
+ * Whether an address is in a symbol that covers it. Of one without a size that is a guess, up to the next symbol, and in
+ * a stripped file that may be far away: it ends where another function begins, and is of hand-written code, which is
+ * short.
+ */
+static int reaches(struct symbol_file *file, const struct table_symbol *symbol, uint64_t address,
+		   bool *is_in)
+{
+	struct listed_function function;
+	int err;
+
+	*is_in = true;
+	if (!file->is_stripped || !(symbol->flags & TABLE_SYMBOL_GUESSED))
+		return 0;
+	err = need_functions(file);
+	if (err == -ENOMEM)
+		return err;
+	if (!err && function_list_find(file->functions, address, &function))
+		*is_in = function.start <= symbol->address;
+	*is_in &= address - symbol->address < GUESS_MAX_BYTES;
+	return 0;
+}
+
+/*
  * Puts the number of the symbol at `offset`, index + 1 or NO_SYMBOL, into *number and into the
  * cache.
  */
@@ -342,11 +369,17 @@ static int find_symbol(struct symbol_file *file, uint64_t offset, uint32_t *numb
 {
 	struct table_symbol *symbol = NULL;
 	uint64_t address;
+	bool is_in = false;
+	int err = 0;
 
 	*number = NO_SYMBOL;
 	if (!elf_layout_address(&file->layout, offset, &address))
 		symbol = symbol_table_find(file->table, address);
 	if (symbol)
+		err = reaches(file, symbol, address, &is_in);
+	if (err)
+		return err;
+	if (is_in)
 		*number = (uint32_t)symbol_table_index(file->table, symbol) + 1;
 	return u64_map_put(&file->cache, offset, *number);
 }
@@ -396,7 +429,8 @@ int symbol_file_function(struct symbol_file *file, uint64_t offset, struct symbo
 		err = elf_layout_address(&file->layout, offset, &address);
 	if (err)
 		return err;
-	if (!function_list_find(file->functions, address, &function))
+	if (!function_list_find(file->functions, address, &function) ||
+	    address - function.start >= function.size)
 		return -ENOENT;
 	*out = (struct symbol){.address = function.start, .size = function.size};
 	return function.name ? keep_name(file->files, function.name, &out->name) : 0;

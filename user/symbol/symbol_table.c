@@ -372,6 +372,11 @@ struct table_symbol *symbol_table_find(struct symbol_table *table, uint64_t addr
 	return number ? &table->items[number - 1] : NULL;
 }
 
+size_t symbol_table_count(const struct symbol_table *table)
+{
+	return table->count;
+}
+
 struct table_symbol *symbol_table_at(struct symbol_table *table, size_t index)
 {
 	return &table->items[index];

@@ -57,6 +57,7 @@ int symbol_table_finish(struct symbol_table *table);
 /* The innermost function that covers `address`, or NULL. */
 struct table_symbol *symbol_table_find(struct symbol_table *table, uint64_t address);
 
+size_t symbol_table_count(const struct symbol_table *table);
 struct table_symbol *symbol_table_at(struct symbol_table *table, size_t index);
 size_t symbol_table_index(const struct symbol_table *table, const struct table_symbol *symbol);
 

@@ -120,15 +120,16 @@ static const struct function_range *last_range(const struct function_list *list,
 bool function_list_find(const struct function_list *list, uint64_t address,
 			struct listed_function *out)
 {
-	uint64_t offset = address - list->text; /* far behind the text if it is before it */
-	const struct function_range *range = last_range(list, offset);
+	uint64_t offset = address - list->text; /* in no text if it is before it */
+	const struct function_range *range;
 	struct go_function_name go;
 
 	if (go_code_find(&list->go, offset, &go)) {
 		*out = (struct listed_function){list->text + go.start, go.end - go.start, go.name};
 		return true;
 	}
-	if (!range || offset - range->start >= range->size)
+	range = address < list->text ? NULL : last_range(list, offset);
+	if (!range)
 		return false;
 	*out = (struct listed_function){list->text + range->start, range->size, NULL};
 	return true;

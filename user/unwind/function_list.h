@@ -21,7 +21,9 @@ struct listed_function {
 int function_list_open(struct function_list **out, const struct unwind_source *source);
 void function_list_close(struct function_list *list);
 
-/* The function that covers a virtual address; false: none does. */
+/*
+ * The last function that starts at a virtual address or before; it may end before, too. False: all start later.
+ */
 bool function_list_find(const struct function_list *list, uint64_t address,
 			struct listed_function *out);
 
