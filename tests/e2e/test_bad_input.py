@@ -91,7 +91,7 @@ def test_no_such_pid(test):
 
 
 def test_pid_that_is_none(test):
-    for text in ("0", "-5", "abc", "12x", "99999999999999999999", "", "1,,2"):
+    for text in ("0", "-5", "no-such-name", "12x", "99999999999999999999", ""):
         refuse(test, [f"--pid={text}"], re.escape(text) if text else "pid", "pid|process")
 
 
@@ -181,7 +181,7 @@ def test_rate_over_the_kernels_limit(test):
 
 def test_bad_duration(test):
     target = test.start_target("hot")
-    for text in ("0", "-1", "abc", "1s", "nan", "inf"):
+    for text in ("0", "-1", "abc", "1x", "nan", "inf"):
         refuse(test, ["--pid", target.pid, f"--duration={text}"], re.escape(text), "duration|seconds")
 
 

@@ -95,6 +95,17 @@ def test_convert_again(test):
                                                  "p.json.gz", "p.pb.gz"], "the directory")
 
 
+def test_directories_stay(test):
+    directory = test.make_directory("out")
+    record(test, directory, "-o", "c.gbpf")
+    for name in ("d.folded", "d.json"):
+        os.mkdir(os.path.join(directory, name))
+        status, _, said = run(test, "convert", "c.gbpf", "-o", name, cwd=directory)
+        expect_equal(status, 1, f"the exit status: {said}")
+        expect_match(rf"geckobpf: {name}: cannot write it: Is a directory", said, "the error")
+    expect_equal(sorted(os.listdir(directory)), ["c.gbpf", "d.folded", "d.json"], "the directory")
+
+
 def test_no_files(test):
     """Pipes and devices are written to, and stay what they are."""
     directory = test.make_directory("out")

@@ -83,7 +83,7 @@ def test_over_existing_file(test):
     path = os.path.join(directory, "p.json")
     with open(path, "w", encoding="ascii") as file:
         file.write("old")
-    recording, target = record_hot(test, output="p.json", directory=directory)
+    recording, target = record_hot(test, "--force", output="p.json", directory=directory)
     check_hot(recording.finish(), target)
     expect_equal(os.listdir(directory), ["p.json"], "the directory")
 

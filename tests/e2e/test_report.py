@@ -332,7 +332,7 @@ def test_usage(test):
             (["report", "--nothing", good], "--nothing", "geckobpf report --help"),
             (["convert", "-o", "x.folded"], "no file"),
             (["convert", good], "no output", "-o"),
-            (["convert", good, "-o"], "-o", "geckobpf convert --help"),
+            (["convert", good, "-o"], "-o", "its value is missing"),
             (["convert", good, "-o", "x.txt"], r"x\.txt", r"\.pb\.gz", r"\.folded"),
             (["convert", good, "-o", ".folded"], r"unknown suffix"),
             (["convert", good, "--cpu", "-o", "x.pb.gz"], "--cpu", r"\.folded")):

@@ -135,6 +135,22 @@ static void links_are_kept(void **state)
 	empty_directory();
 }
 
+static void directories_stay(void **state)
+{
+	char *temporary, *kept = NULL;
+	int fd = temporary_create(in_directory("d.json"), 0600, &temporary);
+
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(mkdir(in_directory("d.json"), 0700), 0);
+	assert_int_equal(naming_apply(in_directory("d.json"), false, &temporary, &kept), -EISDIR);
+	assert_int_equal(naming_apply(in_directory("d.json"), true, &temporary, &kept), -EISDIR);
+	assert_null(kept);
+	assert_non_null(temporary);
+	temporary_remove(&temporary);
+	empty_directory();
+}
+
 /* Whoever comes first: all are there in the end. */
 static void many_at_once(void **state)
 {
@@ -244,6 +260,7 @@ int main(void)
 		cmocka_unit_test(an_older_file_is_kept),
 		cmocka_unit_test(it_is_replaced_if_that_is_wanted),
 		cmocka_unit_test(links_are_kept),
+		cmocka_unit_test(directories_stay),
 		cmocka_unit_test(many_at_once),
 		cmocka_unit_test(a_file_is_not_renamed_to_another),
 		cmocka_unit_test(numbers),

@@ -106,8 +106,11 @@ static int move_away(const char *path, char **out)
 static int keep_older(const char *path, char **temporary, char **kept)
 {
 	char *older = NULL;
+	struct stat at;
 	int err;
 
+	if (!lstat(path, &at) && S_ISDIR(at.st_mode))
+		return -EISDIR;
 	while ((err = temporary_rename_new(temporary, path)) == -EEXIST) {
 		free(older);
 		older = NULL;

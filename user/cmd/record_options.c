@@ -2,10 +2,13 @@
 /* record_options.c - see record_options.h. */
 #include "cmd/record_options.h"
 
-#include "base/array.h"
 #include "base/log.h"
+#include "base/naming.h"
 #include "base/output.h"
+#include "cmd/pid_option.h"
 #include "cmd/progress_text.h"
+#include "cmd/value.h"
+#include "cmd/words.h"
 #include "format/format.h"
 
 #include <argp.h>
@@ -21,16 +24,13 @@
 #define MAX_RATE_HZ 20000
 #define DEFAULT_BUFFER_BYTES (128ULL << 20)
 #define DEFAULT_UNWIND_BYTES (64ULL << 20)
-#define MIB (1ULL << 20)
+#define MAX_COUNT 1000000
 #define DEFAULT_INCLUDE_ARGS 100
 
 enum option_key {
 	KEY_USER_ONLY = 0x100,
 	KEY_KERNEL,
 	KEY_NO_CHILDREN,
-	KEY_FORMAT,
-	KEY_SYMBOLS,
-	KEY_SYMBOL_DIR,
 	KEY_PROFILE_NAME,
 	KEY_INCLUDE_ARGS,
 	KEY_TOP,
@@ -44,15 +44,12 @@ enum option_key {
 	KEY_PROGRESS,
 	KEY_CONTROL,
 	KEY_STRICT,
-	KEY_FORCE,
 	KEY_NO_PRIORITY,
-	KEY_VERSION,
-	KEY_HELP = '?',
 };
 
 static const struct argp_option option_table[] = {
 	{NULL, 0, NULL, 0, "What to profile:", 1},
-	{"pid", 'p', "PID[,PID...]", 0,
+	{"pid", 'p', "PID|NAME[,...]", 0,
 	 "These processes, their threads, and the children they fork", 0},
 	{"all", 'a', NULL, 0, "Every process on the machine", 0},
 	{"no-children", KEY_NO_CHILDREN, NULL, 0, "Do not follow the children that a process forks",
@@ -64,7 +61,7 @@ static const struct argp_option option_table[] = {
 	 0},
 	{"frequency", 'F', "HZ", OPTION_ALIAS, NULL, 0},
 	{"duration", 'd', "SEC", 0,
-	 "Stop after this time; fractions are allowed. Without it: until Ctrl-C, SIGTERM, SIGHUP, "
+	 "Stop after this time, such as 10, 0.5 or 2m. Without it: until Ctrl-C, SIGTERM, SIGHUP, "
 	 "or until the last target "
 	 "exits. Each of them saves the profile",
 	 0},
@@ -87,28 +84,13 @@ static const struct argp_option option_table[] = {
 	 0},
 	{"unwind-memory", KEY_UNWIND_MEMORY, "MIB", 0,
 	 "Limit of the unwind tables in the kernel (default 64)", 0},
-	{NULL, 0, NULL, 0, "What to write:", 3},
-	{"output", 'o', "FILE", 0,
-	 "A .json, .json.gz or .json.zst file, - for stdout (default "
-	 "NAME-PID-YYYYMMDD-HHMMSS.json.gz)",
-	 0},
+	{NULL, 0, NULL, 0, "What to write:", OUTPUT_CHOICE_GROUP},
 	{"stream", KEY_STREAM, "FILE.gbpf", 0,
 	 "A raw capture that is written while it records, so that a crash loses no more than the "
 	 "last second, and which may hold more than --buffer-size. No other file is written, "
 	 "unless "
 	 "--output asks for one; `geckobpf convert` makes a profile of it",
 	 0},
-	{"format", KEY_FORMAT, FORMAT_CHOICE, 0,
-	 "Of the profile: Firefox's own (default), or that of the Firefox Profiler itself, which "
-	 "is smaller, loads many times faster, and says more",
-	 0},
-	{"symbols", KEY_SYMBOLS, "names|addresses", 0,
-	 "Function names in the file (default), or addresses to be symbolized later", 0},
-	{"symbol-dir", KEY_SYMBOL_DIR, "DIR", 0,
-	 "Look there, too, for the debug files of stripped programs; may be given several times",
-	 0},
-	{"force", KEY_FORCE, NULL, 0,
-	 "Replace files that have the names already; otherwise they are kept, as FILE-1", 0},
 	{"strict", KEY_STRICT, NULL, 0,
 	 "Exit status 1 if samples or events were lost, or samples overwritten without --ring", 0},
 	{"profile-name", KEY_PROFILE_NAME, "NAME", 0, "The title of the profile", 0},
@@ -119,8 +101,7 @@ static const struct argp_option option_table[] = {
 	{"forget-after", KEY_FORGET, "SEC", OPTION_HIDDEN,
 	 "Forget processes that ended so long ago, with their samples", 0},
 	{NULL, 0, NULL, 0, "Messages:", 4},
-	{"help", KEY_HELP, NULL, 0, "Show this and exit", 0},
-	{"version", KEY_VERSION, NULL, 0, "Show the version and exit", 0},
+	USAGE_OPTIONS,
 	{"progress", KEY_PROGRESS, "bar|json|none", 0,
 	 "What is shown while it records and saves: a line on the terminal (default), nothing, or "
 	 "for programs, while it saves, lines of JSON on stderr",
@@ -135,100 +116,17 @@ static const struct argp_option option_table[] = {
 	{0},
 };
 
-/* Logs why the command line is not accepted. */
-static error_t __attribute__((format(printf, 2, 3)))
-reject(struct record_options *options, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	log_at(LOG_ERROR, format, args);
-	va_end(args);
-	options->is_reported = true;
-	return EINVAL;
-}
-
-static bool parse_number(const char *text, unsigned long max, unsigned long *out)
-{
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*out = strtoul(text, &end, 10);
-	return !errno && !*end && *out <= max;
-}
-
-static error_t parse_pids(struct record_options *options, const char *list)
-{
-	char *copy = strdup(list), *rest = copy, *item;
-	error_t err = copy ? 0 : ENOMEM;
-	unsigned long pid;
-
-	while (!err && (item = strsep(&rest, ","))) {
-		if (!parse_number(item, 1UL << 22, &pid) || !pid)
-			err = reject(options,
-				     "--pid %s: '%s' is not a process id; give numbers, separated "
-				     "by commas",
-				     list, item);
-		else if (ARRAY_ROOM(&options->pids))
-			err = ENOMEM;
-		else
-			options->pids.items[options->pids.count++] = (pid_t)pid;
-	}
-	free(copy);
-	return err;
-}
-
 static error_t parse_rate(struct record_options *options, const char *text)
 {
-	unsigned long rate;
+	size_t rate;
 
-	if (!parse_number(text, MAX_RATE_HZ, &rate) || !rate)
-		return reject(options, "--rate %s: out of range; give 1 to %d samples a second",
-			      text, MAX_RATE_HZ);
+	if (value_count(&options->usage, "--rate", text, MAX_RATE_HZ, &rate) || !rate) {
+		options->usage.text[0] = '\0';
+		return usage_reject(&options->usage,
+				    "--rate %s: out of range; give 1 to %d samples a second", text,
+				    MAX_RATE_HZ);
+	}
 	options->config.rate_hz = (uint32_t)rate;
-	return 0;
-}
-
-static error_t parse_seconds(struct record_options *options, const char *option, const char *text,
-			     double *out)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (end == text || *end || !(seconds > 0) || seconds > 1e9)
-		return reject(options, "%s %s: not a time; give seconds, such as 10 or 0.5", option,
-			      text);
-	*out = seconds;
-	return 0;
-}
-
-static error_t parse_delay(struct record_options *options, const char *text)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (end == text || *end || !(seconds >= 0) || seconds > 1e9)
-		return reject(options, "--delay %s: not a time; give seconds, such as 10 or 0.5",
-			      text);
-	options->config.delay_s = seconds;
-	return 0;
-}
-
-static error_t parse_format(struct record_options *options, const char *text)
-{
-	options->config.format = format_named(text);
-	if (!options->config.format)
-		return reject(options, "--format=%s: not known; give " FORMAT_NAMES, text);
-	return 0;
-}
-
-static error_t parse_symbols(struct record_options *options, const char *text)
-{
-	options->config.addresses = !strcmp(text, "addresses");
-	if (!options->config.addresses && strcmp(text, "names"))
-		return reject(options, "--symbols=%s: not known; give names or addresses", text);
 	return 0;
 }
 
@@ -246,48 +144,18 @@ static error_t parse_progress(struct record_options *options, const char *text)
 		options->progress = styles[i].style;
 		return 0;
 	}
-	return reject(options, "--progress=%s: not known; give bar, json or none", text);
-}
-
-static error_t parse_count(struct record_options *options, const char *option, const char *text,
-			   size_t *out)
-{
-	unsigned long count;
-
-	if (!parse_number(text, 1000000, &count))
-		return reject(options, "%s %s: not a number; give a count, such as 10", option,
-			      text);
-	*out = count;
-	return 0;
-}
-
-static error_t parse_unwind_memory(struct record_options *options, const char *text)
-{
-	unsigned long mib;
-
-	if (!parse_number(text, 1024, &mib) || mib < 4)
-		return reject(options, "--unwind-memory %s: out of range; give 4 to 1024 MiB",
-			      text);
-	options->config.unwind_bytes = mib * MIB;
-	return 0;
-}
-
-static error_t parse_buffer_size(struct record_options *options, const char *text)
-{
-	unsigned long mib;
-
-	if (!parse_number(text, 1UL << 20, &mib) || !mib)
-		return reject(options, "--buffer-size %s: out of range; give 1 to 1048576 MiB",
-			      text);
-	options->config.buffer_bytes = mib * MIB;
-	return 0;
+	return usage_reject(&options->usage, "--progress=%s: not known; give bar, json or none",
+			    text);
 }
 
 static bool parse_descriptor(const char *text, int *out)
 {
-	unsigned long fd;
+	char *end = NULL;
+	unsigned long fd = ULONG_MAX;
 
-	if (!parse_number(text, INT_MAX, &fd) || fcntl((int)fd, F_GETFD) < 0)
+	if (*text >= '0' && *text <= '9')
+		fd = strtoul(text, &end, 10);
+	if (!end || *end || fd > INT_MAX || fcntl((int)fd, F_GETFD) < 0)
 		return false;
 	*out = (int)fd;
 	return true;
@@ -301,10 +169,27 @@ static error_t parse_control(struct record_options *options, const char *text)
 	snprintf(in, sizeof(in), "%.*s", (int)strcspn(text, ","), text);
 	if (!parse_descriptor(in, &options->control_in) ||
 	    !parse_descriptor(out, &options->control_out))
-		return reject(options,
-			      "--control=%s: not an open descriptor; give the number of a socket, "
-			      "or of two pipes, such as 3,4",
-			      text);
+		return usage_reject(
+			&options->usage,
+			"--control=%s: not an open descriptor; give the number of a socket, "
+			"or of two pipes, such as 3,4",
+			text);
+	return 0;
+}
+
+/* A program is meant where that is clear; otherwise a word may be a mistyped command of ours, or one of perf's. */
+static error_t take_command(struct record_options *options, const char *word,
+			    struct argp_state *state)
+{
+	const bool is_clear = options->is_record || state->quoted || strchr(word, '/');
+
+	if (state->next <= options->usage.environment_end)
+		return usage_reject(&options->usage, "%s: not an option; give a command after --",
+				    word);
+	if (!is_clear)
+		return words_reject(&options->usage, word);
+	options->config.argv = state->argv + state->next - 1;
+	state->next = state->argc; /* all that follows is its own */
 	return 0;
 }
 
@@ -313,17 +198,15 @@ static error_t parse_target_option(int key, char *value, struct record_options *
 {
 	switch (key) {
 	case 'p':
-		return parse_pids(options, value);
+		return pid_option_parse(&options->usage, value, &options->pids);
 	case 'a':
 		options->config.all = true;
 		return 0;
 	case KEY_NO_CHILDREN:
 		options->config.children = false;
 		return 0;
-	case ARGP_KEY_ARG: /* the command; all that follows is its own */
-		options->config.argv = state->argv + state->next - 1;
-		state->next = state->argc;
-		return 0;
+	case ARGP_KEY_ARG:
+		return take_command(options, value, state);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -334,25 +217,16 @@ static error_t parse_output_option(int key, char *value, struct record_options *
 	struct session_config *config = &options->config;
 
 	switch (key) {
-	case 'o':
-		config->output = value;
-		return 0;
 	case KEY_STREAM:
 		config->stream = value;
 		return 0;
-	case KEY_FORMAT:
-		return parse_format(options, value);
-	case KEY_SYMBOLS:
-		return parse_symbols(options, value);
-	case KEY_SYMBOL_DIR:
-		options->is_reported = arguments_add_dir(&options->symbol_dirs, value);
-		return options->is_reported ? EINVAL : 0;
 	case KEY_PROFILE_NAME:
 		config->profile_name = value;
 		return 0;
 	case KEY_INCLUDE_ARGS:
 		config->include_args = DEFAULT_INCLUDE_ARGS;
-		return value ? parse_count(options, "--include-args", value, &config->include_args)
+		return value ? value_count(&options->usage, "--include-args", value, MAX_COUNT,
+					   &config->include_args)
 			     : 0;
 	case KEY_PROGRESS:
 		return parse_progress(options, value);
@@ -361,19 +235,16 @@ static error_t parse_output_option(int key, char *value, struct record_options *
 	case KEY_NO_PRIORITY:
 		options->keeps_priority = true;
 		return 0;
-	case KEY_FORCE:
-		config->replaces = true;
-		return 0;
 	case KEY_STRICT:
 		options->is_strict = true;
 		return 0;
 	case KEY_TOP:
-		return parse_count(options, "--top", value, &config->top);
+		return value_count(&options->usage, "--top", value, MAX_COUNT, &config->top);
 	case KEY_DUMP:
 		config->dump_path = value;
 		return 0;
 	case KEY_FORGET:
-		return parse_seconds(options, "--forget-after", value, &config->forget_s);
+		return value_seconds(&options->usage, "--forget-after", value, &config->forget_s);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -382,6 +253,7 @@ static error_t parse_output_option(int key, char *value, struct record_options *
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct record_options *options = state->input;
+	struct session_config *config = &options->config;
 	error_t err;
 
 	switch (key) {
@@ -389,19 +261,21 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case 'F':
 		return parse_rate(options, value);
 	case 'd':
-		return parse_seconds(options, "--duration", value, &options->config.duration_s);
+		return value_seconds(&options->usage, "--duration", value, &config->duration_s);
 	case KEY_USER_ONLY:
 	case KEY_KERNEL:
-		options->config.kernel_stacks = key == KEY_KERNEL;
+		config->kernel_stacks = key == KEY_KERNEL;
 		return 0;
 	case KEY_DELAY:
-		return parse_delay(options, value);
+		return value_seconds_or_0(&options->usage, "--delay", value, &config->delay_s);
 	case KEY_UNWIND_MEMORY:
-		return parse_unwind_memory(options, value);
+		return value_mib(&options->usage, "--unwind-memory", value, 4, 1024,
+				 &config->unwind_bytes);
 	case KEY_BUFFER_SIZE:
-		return parse_buffer_size(options, value);
+		return value_mib(&options->usage, "--buffer-size", value, 1, 1 << 20,
+				 &config->buffer_bytes);
 	case KEY_RING:
-		options->config.ring = true;
+		config->ring = true;
 		return 0;
 	case 'q':
 		log_set_level(LOG_ERROR);
@@ -409,17 +283,14 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case 'v':
 		log_set_level(LOG_DEBUG);
 		return 0;
-	case KEY_HELP:
-	case KEY_VERSION:
-		options->show = key;
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_ERROR:
-		options->error_at = state->next;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->output;
 		return 0;
 	default:
 		err = parse_target_option(key, value, options, state);
-		return err == ARGP_ERR_UNKNOWN ? parse_output_option(key, value, options) : err;
+		if (err == ARGP_ERR_UNKNOWN)
+			err = parse_output_option(key, value, options);
+		return err == ARGP_ERR_UNKNOWN ? usage_option(&options->usage, key, state) : err;
 	}
 }
 
@@ -446,32 +317,71 @@ static bool is_same_path(const char *a, const char *b)
 	       a_at.st_dev == b_at.st_dev && a_at.st_ino == b_at.st_ino;
 }
 
-static int check_arguments(struct record_options *options)
+/* What the files that are written can be called. 0 or EINVAL. */
+static error_t check_files(struct record_options *options)
 {
-	struct session_config *config = &options->config;
-	int ways = (options->pids.count > 0) + config->all + (config->argv != NULL);
+	const char *output = options->output.path, *stream = options->config.stream;
+	const char *suffix = output ? output_suffix(output) : "";
 
-	if (config->stream && config->output && is_same_path(config->stream, config->output))
-		return reject(options,
-			      "%s: --stream and --output are two files; give it once, or another",
-			      config->stream);
-	if (config->format && config->output && !strcmp(output_suffix(config->output), ".gbpf"))
-		return reject(options, "--format: %s is a raw capture; give it to geckobpf convert",
-			      config->output);
+	if (stream && strcmp(output_suffix(stream), ".gbpf") != 0)
+		return usage_reject(&options->usage,
+				    "%s: a stream is a raw capture; give a .gbpf file", stream);
+	if (stream && output && is_same_path(stream, output))
+		return usage_reject(
+			&options->usage,
+			"%s: --stream and --output are two files; give it once, or another",
+			stream);
+	if (output && options->output.format && !strcmp(suffix, ".gbpf"))
+		return usage_reject(&options->usage,
+				    "--format: %s is a raw capture; give it to geckobpf convert",
+				    output);
+	if (!output || *suffix || naming_is_direct(output))
+		return output_choice_check(&options->output);
+	if (format_of_path(output))
+		return usage_reject(
+			&options->usage,
+			"%s: convert writes such files; record with -o FILE.gbpf, then: "
+			"geckobpf convert FILE.gbpf -o %s",
+			output, output);
+	return usage_reject(
+		&options->usage,
+		"%s: unknown suffix; give a .json.gz, .json, .json.zst or .gbpf file, or "
+		"- for stdout",
+		output);
+}
+
+/* For who types geckobpf and nothing else. */
+static void show_beginning(void)
+{
+	log_error("nothing to profile; for example:");
+	log_more("sudo geckobpf -- make -j8            a command and all that it starts");
+	log_more("sudo geckobpf --pid nginx -d 10      processes that run, for ten seconds");
+	log_more("sudo geckobpf --all -d 10            the whole machine");
+	log_more("open it at https://profiler.firefox.com, or: geckobpf report FILE");
+	log_more("all options: geckobpf --help, more examples: man geckobpf");
+}
+
+static error_t check_targets(struct record_options *options)
+{
+	const struct session_config *config = &options->config;
+	const int ways = (options->pids.count > 0) + config->all + (config->argv != NULL);
+
 	if (ways == 1)
 		return 0;
 	if (ways == 0)
-		return reject(
-			options,
+		return usage_reject(
+			&options->usage,
 			"nothing to profile: give --pid PID, --all, or -- COMMAND (see --help)");
-	return reject(
-		options,
-		"more than one thing to profile: give only one of --pid, --all and -- COMMAND");
+	return usage_reject(
+		&options->usage,
+		"more than one thing to profile: give only one of --pid, --all and -- COMMAND%s",
+		options->usage.environment_end ? "; GECKOBPF_OPTIONS counts, too" : "");
 }
 
 static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
+	.children = (const struct argp_child[]){{&output_choice_argp, 0, NULL, 0}, {0}},
 	.args_doc = "--pid PID[,PID...]\n--all\n-- COMMAND [ARG...]",
 	.doc = "Profiles Linux programs from the kernel and writes a profile for the Firefox "
 	       "Profiler (https://profiler.firefox.com).\v"
@@ -487,23 +397,6 @@ static const struct argp argp = {
 	       "signal ended the saving); 2 for a wrong command line; 126 or 127 when the command "
 	       "cannot be run.",
 };
-
-static int parse_arguments(int argc, char **argv, struct record_options *options)
-{
-	/* Without argp's own errors and help, so that each error is one line of ours. */
-	const unsigned int flags = ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_HELP;
-	int at;
-	error_t err;
-
-	err = argp_parse(&argp, argc, argv, flags, NULL, options);
-	at = options->error_at;
-	if (err && !options->is_reported)
-		log_error("%s: not an option, or its value is missing; see geckobpf --help",
-			  at > 0 && at <= argc ? argv[at - 1] : "command line");
-	if (err || options->show)
-		return err;
-	return check_arguments(options);
-}
 
 /* ---- GECKOBPF_OPTIONS ---------------------------------------------------------- */
 
@@ -526,27 +419,17 @@ static int add_environment(struct record_options *options, int argc, char **argv
 	while ((word = strsep(&rest, " \t\n")))
 		if (*word)
 			options->argv[count++] = word;
+	options->usage.environment_end = count > 1 ? count : 0;
 	memcpy(options->argv + count, argv + 1, (size_t)argc * sizeof(*argv));
 	return count + argc - 1;
 }
 
 /* ---- all of it ----------------------------------------------------------------- */
 
-static int show(int key)
-{
-	char name[] = "geckobpf";
-
-	if (key == KEY_HELP)
-		argp_help(&argp, stdout,
-			  ARGP_HELP_STD_HELP & ~(ARGP_HELP_EXIT_OK | ARGP_HELP_EXIT_ERR), name);
-	else
-		puts("geckobpf " GECKOBPF_VERSION);
-	return EXIT_SUCCESS;
-}
-
 static void set_defaults(struct record_options *options)
 {
 	*options = (struct record_options){
+		.usage.command = "geckobpf",
 		.config = {.rate_hz = DEFAULT_RATE_HZ,
 			   .children = true,
 			   .kernel_stacks = true,
@@ -558,36 +441,53 @@ static void set_defaults(struct record_options *options)
 	};
 }
 
+/* What the options say, for the session. */
+static void configure(struct record_options *options)
+{
+	struct session_config *config = &options->config;
+
+	config->pids = options->pids.items;
+	config->pid_count = options->pids.count;
+	config->output = options->output.path;
+	config->format = options->output.format;
+	config->addresses = options->output.addresses;
+	config->replaces = options->output.replaces;
+	config->symbol_dirs = options->output.symbol_dirs.items;
+	config->symbol_dir_count = options->output.symbol_dirs.count;
+}
+
 int record_options_parse(struct record_options *out, int argc, char **argv, int *status)
 {
 	int count;
 
 	set_defaults(out);
+	out->output.usage = &out->usage;
+	out->is_record = !strcmp(argv[0], "record");
 	count = add_environment(out, argc, argv);
 	if (count < 0) {
 		log_error("out of memory");
 		*status = EXIT_FAILURE;
 		return -1;
 	}
-	if (parse_arguments(count, out->argv, out)) {
-		*status = EXIT_USAGE;
+	if (usage_parse(&argp, count, out->argv, ARGP_IN_ORDER, &out->usage, out, status))
+		return -1;
+	*status = EXIT_USAGE;
+	if (count == 1) {
+		show_beginning();
 		return -1;
 	}
-	if (out->show) {
-		*status = show(out->show);
+	if (check_files(out) || check_targets(out)) {
+		*status = usage_report(&out->usage);
 		return -1;
 	}
-	out->config.pids = out->pids.items;
-	out->config.pid_count = out->pids.count;
-	out->config.symbol_dirs = out->symbol_dirs.items;
-	out->config.symbol_dir_count = out->symbol_dirs.count;
+	configure(out);
 	return 0;
 }
 
 void record_options_clear(struct record_options *options)
 {
 	free(options->pids.items);
-	free(options->symbol_dirs.items);
+	output_choice_clear(&options->output);
 	free(options->words);
 	free(options->argv);
 }

@@ -3,12 +3,16 @@
 #ifndef GECKOBPF_CMD_RECORD_OPTIONS_H
 #define GECKOBPF_CMD_RECORD_OPTIONS_H
 
-#include "cmd/arguments.h"
+#include "cmd/output_choice.h"
+#include "cmd/usage.h"
+#include "session/pid_names.h"
 #include "session/session.h"
 
 struct progress_style;
 
 struct record_options {
+	struct usage usage;
+	struct output_choice output;
 	struct session_config config; /* points into the rest, so that it stays where it is */
 	const struct progress_style
 		*progress; /* what is shown while it records and saves; NULL: nothing */
@@ -17,16 +21,10 @@ struct record_options {
 	int control_in, control_out; /* descriptors of --control; -1: it was not given */
 
 	/* What the parser needs. */
-	struct {
-		pid_t *items;
-		size_t count, capacity;
-	} pids;
-	struct arguments_dirs symbol_dirs;
+	struct pid_list pids;
+	bool is_record; /* `geckobpf record`, so that a bare word is a command */
 	char *words; /* a copy of GECKOBPF_OPTIONS, cut up */
 	char **argv; /* its words, then what the user gave */
-	bool is_reported; /* the error has been logged */
-	int error_at; /* or it is in the argument before this one */
-	int show; /* help or version: only that is wanted */
 };
 
 /* 0: record; -1: exit with *status: help was printed, or an error logged. In either case it is to be cleared. */

@@ -7,16 +7,15 @@
 #include "cmd/raw_profile.h"
 #include "cmd/slice.h"
 #include "cmd/stack_files.h"
+#include "cmd/value.h"
 #include "format/folded.h"
 #include "format/report.h"
 #include "format/report_json.h"
 #include "format/stack_profile.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME "geckobpf report"
 #define DEFAULT_TOP 20
 #define MAX_TOP 1000000000UL
 
@@ -52,7 +51,7 @@ static const struct argp_option options[] = {
 	{"cpu", KEY_CPU, NULL, 0, "With --folded: microseconds of CPU time, not samples", 0},
 	SLICE_OPTIONS,
 	ARGUMENTS_OPTION_STRICT,
-	ARGUMENTS_OPTION_HELP,
+	USAGE_OPTIONS,
 	{0},
 };
 
@@ -70,30 +69,15 @@ static error_t parse_by(struct arguments *arguments, const char *text)
 		arguments->options.by = keys[i].key;
 		return 0;
 	}
-	return arguments_reject(&arguments->files,
-				"--by=%s: not known; give function, thread or process", text);
-}
-
-static error_t parse_top(struct arguments *arguments, const char *text)
-{
-	unsigned long top = 0;
-	char *end = NULL;
-
-	errno = 0;
-	if (*text >= '0' && *text <= '9')
-		top = strtoul(text, &end, 10);
-	if (!end || *end || errno || top > MAX_TOP)
-		return arguments_reject(&arguments->files,
-					"--top %s: not a number; give a count, such as 10", text);
-	arguments->options.top = top;
-	return 0;
+	return usage_reject(&arguments->files.usage,
+			    "--by=%s: not known; give function, thread or process", text);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	error_t err =
-		slice_option(&arguments->raw.conversion.filter, &arguments->files, key, value);
+	error_t err = slice_option(&arguments->raw.conversion.filter, &arguments->files.usage, key,
+				   value);
 
 	if (err != ARGP_ERR_UNKNOWN)
 		return err;
@@ -109,7 +93,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_TOP:
 		arguments->has_table_option = true;
-		return parse_top(arguments, value);
+		return value_count(&arguments->files.usage, "--top", value, MAX_TOP,
+				   &arguments->options.top);
 	case KEY_JSON:
 		arguments->is_json = true;
 		return 0;
@@ -143,18 +128,16 @@ static const struct argp argp = {
 static int check(struct arguments *arguments)
 {
 	if (arguments->is_json && (arguments->is_folded || arguments->options.part != REPORT_WHOLE))
-		return arguments_reject(
-			&arguments->files,
-			"--json: one table of all; give no --folded, --per-thread or "
-			"--per-process with it");
+		return usage_reject(&arguments->files.usage,
+				    "--json: one table of all; give no --folded, --per-thread or "
+				    "--per-process with it");
 	if (arguments->is_folded && arguments->has_table_option)
-		return arguments_reject(&arguments->files,
-					"--folded: prints all stacks; give no --by, --per-thread, "
-					"--per-process or --top with it");
+		return usage_reject(&arguments->files.usage,
+				    "--folded: prints all stacks; give no --by, --per-thread, "
+				    "--per-process or --top with it");
 	if (arguments->by_cpu && !arguments->is_folded)
-		return arguments_reject(
-			&arguments->files,
-			"--cpu: tables have CPU times anyway; give it with --folded");
+		return usage_reject(&arguments->files.usage,
+				    "--cpu: tables have CPU times anyway; give it with --folded");
 	return 0;
 }
 
@@ -182,11 +165,13 @@ static int print(const struct arguments *arguments)
 
 int cmd_report(int argc, char **argv)
 {
-	struct arguments arguments = {.options.top = DEFAULT_TOP};
+	struct arguments arguments = {.files.usage.command = "geckobpf report",
+				      .options.top = DEFAULT_TOP};
 	int status;
 
-	if (!arguments_parse(&argp, argc, argv, NAME, &arguments.files, &status))
-		status = check(&arguments) ? EXIT_USAGE : print(&arguments);
+	if (!arguments_parse(&argp, argc, argv, &arguments.files, &status))
+		status = check(&arguments) ? usage_report(&arguments.files.usage)
+					   : print(&arguments);
 	arguments_clear(&arguments.files);
 	return status;
 }

@@ -5,7 +5,7 @@
 
 #include <argp.h>
 
-struct arguments_files;
+struct usage;
 struct profile_filter;
 
 #define SLICE_KEY_FROM 0x200
@@ -34,7 +34,7 @@ struct profile_filter;
 	}
 
 /* For a parser, before arguments_option(). 0; EINVAL: which has been logged; ARGP_ERR_UNKNOWN: another option. */
-error_t slice_option(struct profile_filter *filter, struct arguments_files *files, int key,
+error_t slice_option(struct profile_filter *filter, struct usage *usage, int key,
 		     const char *value);
 
 #endif
