@@ -140,11 +140,63 @@ static GB_INLINE int gb_return_to(struct gb_unwind *u, __u64 cfa, __u64 pc, __u6
 	return gb_stop(u, u->from_frame_pointer ? GB_STACK_FP_FAILED : GB_STACK_COMPLETE);
 }
 
+/*
+ * Whether the leaf, which something at `address` seems to have called, can have been called from
+ * there, and has made no frame on the way to where it is.
+ */
+static GB_INLINE int gb_is_frameless(struct gb_unwind *u, __u64 address)
+{
+	__u64 pc = u->regs[GB_REG_PC], bytes, target;
+
+	/* What a direct call reaches: this spares a look at most of what is no return address. */
+	if (!address || (address - pc + (1ULL << 31)) >> 32 ||
+	    gb_read_user(u, address - sizeof(bytes), &bytes, sizeof(bytes)))
+		return 0;
+	target = gb_arch_call_target(address, bytes);
+	return target && target <= pc && pc - target <= GB_LEAF_CODE_BEFORE &&
+	       !gb_arch_sets_fp(u->window, pc - target);
+}
+
+/*
+ * How many words are on the stack up to the return address of a leaf that has no frame of its own,
+ * so that the frame pointer is its caller's. 0: it has one, or nothing is known.
+ */
+static GB_INLINE __u32 gb_leaf_words(struct gb_unwind *u)
+{
+	__u64 address;
+	__u32 words;
+
+	u->window_at = 0; /* it has code for a moment */
+	if (gb_read_user(u, u->regs[GB_REG_PC] - GB_LEAF_CODE_BEFORE, u->window,
+			 GB_LEAF_CODE_BYTES))
+		return 0;
+	words = gb_arch_leaf_words(u->window);
+	if (words || gb_read_user(u, u->regs[GB_REG_SP], &address, sizeof(address)))
+		return words;
+	return gb_is_frameless(u, address);
+}
+
+static GB_INLINE int gb_pop_leaf(struct gb_unwind *u, __u32 words)
+{
+	__u64 sp = u->regs[GB_REG_SP], bp = u->regs[GB_REG_FP], pc;
+
+	if (gb_put_frame(u, sp + words * 8))
+		return 1;
+	if (gb_read_word(u, sp + words * 8 - 8, &pc) || (words > 1 && gb_read_word(u, sp, &bp)))
+		return gb_stop(u, GB_STACK_READ_FAILED);
+	u->known = 0;
+	u->from_frame_pointer = 1;
+	return gb_return_to(u, sp + words * 8, pc, bp);
+}
+
 /* A frame pointer of 0 is no end: in code that has no frame pointers it is a 0 like any other. */
 static GB_INLINE int gb_apply_frame_pointer(struct gb_unwind *u)
 {
 	__u64 bp = u->regs[GB_REG_FP], sp = u->regs[GB_REG_SP], pc, next_bp;
+	__u32 words = u->how == GB_FRAME_HOW_CALLER ? 0 : gb_leaf_words(u);
 
+	if (words)
+		return gb_pop_leaf(u, words);
 	if (bp < sp || bp - sp > GB_MAX_FP_FRAME_BYTES || bp & 7 || gb_read_word(u, bp, &next_bp) ||
 	    gb_read_word(u, bp + GB_FP_RETURN_AT, &pc)) {
 		if (gb_put_frame(u, sp + 8))

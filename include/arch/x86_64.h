@@ -69,6 +69,65 @@ GB_ARCH_INLINE __u64 gb_arch_cfa(int is_first, __u64 sp, __u64 pc)
 	return sp + 8 + (byte >= (is_first ? 11 : 10) ? 8 : 0);
 }
 
+/* ---- leaves without a frame of their own, in code that has frame pointers ---------------- */
+
+/* Code is looked at from so far before the address of a leaf on, and so many bytes of it. */
+#define GB_LEAF_CODE_BEFORE 48
+#define GB_LEAF_CODE_BYTES 64
+
+/*
+ * How many words are on the stack up to the return address, itself included, if it is certain that
+ * the leaf's frame is not there yet, or not there any more; else 0:
+ *
+ *   1   before push %rbp; mov %rsp, %rbp     before ret
+ *   2   between the two
+ */
+GB_ARCH_INLINE __u32 gb_arch_leaf_words(const __u64 *code)
+{
+	const __u64 mov_to = 0xe58948, mov_from = 0xec8b48; /* mov %rsp, %rbp, either way */
+	__u64 at = code[GB_LEAF_CODE_BEFORE / 8], next = (at >> 8) & 0xffffff;
+
+	if ((at & 0xff) == 0xc3 || (at & 0xff) == 0xc2 || (at & 0xffff) == 0xc3f3)
+		return 1;
+	if ((at & 0xff) == 0x55 && (next == mov_to || next == mov_from))
+		return 1;
+	if ((at & 0xffffffffff) == 0x55fa1e0ff3) /* endbr64; push %rbp */
+		return 1;
+	at &= 0xffffff;
+	return code[GB_LEAF_CODE_BEFORE / 8 - 1] >> 56 == 0x55 && (at == mov_to || at == mov_from)
+		       ? 2
+		       : 0;
+}
+
+/*
+ * Where the call goes that is right before `address`, by the 8 bytes before it; 0: it is none, or
+ * not a direct one.
+ */
+GB_ARCH_INLINE __u64 gb_arch_call_target(__u64 address, __u64 bytes)
+{
+	return (bytes >> 24 & 0xff) == 0xe8 ? address + (__u64)(__s64)(__s32)(bytes >> 32) : 0;
+}
+
+/*
+ * Whether a frame pointer is set between so many bytes before the leaf's address and that. Without
+ * branches: see the head of unwind.bpf.h.
+ */
+GB_ARCH_INLINE int gb_arch_sets_fp(const __u64 *code, __u64 before)
+{
+	const __u8 *bytes = (const __u8 *)code;
+	__u64 last = 0, hits = 0, to, from;
+	int i;
+
+	for (i = 0; i < GB_LEAF_CODE_BEFORE; i++) {
+		last = last >> 8 | (__u64)bytes[i] << 16;
+		to = (last ^ 0xe58948) - 1;
+		from = (last ^ 0xec8b48) - 1;
+		hits = hits << 1 | to >> 63 | from >> 63;
+	}
+	/* The lowest bit: it ends right before the address. */
+	return (hits & ((1ULL << before) - 1)) != 0;
+}
+
 /* ---- struct pt_regs, in words: ABI, and the same in a perf event's context -------------- */
 
 /* clang-format off */

@@ -97,6 +97,8 @@ static const struct test_case {
 	 0},
 	{"every instruction of later calls through the PLT", shape_step_plt_call, 12, 5, 0, 0},
 	{"every instruction in the vDSO", shape_step_vdso, 20, 5, 0, 0},
+	{"every instruction of code with frame pointers alone", shape_step_frame_pointers, 16, 10,
+	 0, 0},
 	{"a raw sample", raw_sample, 2, 20, 0, 1},
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))

@@ -35,6 +35,7 @@ void shape_step_realigned(void);
 void shape_step_first_plt_call(void);
 void shape_step_plt_call(void);
 void shape_step_vdso(void);
+void shape_step_frame_pointers(void);
 
 /* exceptions.cc */
 void shape_exception_cleanup(void);

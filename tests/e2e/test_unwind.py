@@ -327,6 +327,22 @@ def test_anonymous(test):
     expect_chain(profile, "(truncated: neither unwind information nor frame pointer)", re.compile("anonymous"), least=SHARE)
 
 
+def check_leaf(test, *flags):
+    target = test.start_target(build_source(test, "leaf.c", "leaf", "gcc", *C_FLAGS, *flags))
+    profile = record_running(test, target.pid)
+    check(profile, *LIBC_START, "main", "grand", "direct_caller", "leaf")
+
+
+def test_leaf(test):
+    """Without unwind information and without a frame: its return address is on top of the stack, and RBP is its caller's."""
+    check_leaf(test)
+
+
+def test_leaf_frame_pointers(test):
+    """RBP leads to its caller's caller."""
+    check_leaf(test, "-fno-omit-frame-pointer")
+
+
 def test_vfork(test):
     """Between vfork, or posix_spawn, and exec the child has its parent's memory."""
     target = test.start_target(build_source(test, "spawner.c", "spawner", "gcc", *C_FLAGS))

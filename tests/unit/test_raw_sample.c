@@ -436,6 +436,107 @@ static void rbp_is_zero(void **state)
 	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(RSP8), AT(1)}));
 }
 
+/* Makes a page of the stack copy, from word `at` on, the mapping without a table, so that there is code to be read. */
+static void put_code(size_t at)
+{
+	struct gb_mapping *jit = &mappings[MAPPING_COUNT - 1];
+
+	memset(&stack.words[at], 0xcc, 4096);
+	stack.count = at + 512;
+	jit->begin = AT(at);
+	jit->end = AT(at) + 4096;
+}
+
+static void put_jit_back(void)
+{
+	mappings[MAPPING_COUNT - 1].begin = JIT;
+	mappings[MAPPING_COUNT - 1].end = JIT + PAGE;
+}
+
+/* The code of a leaf says that its frame is not there: RBP is its caller's. */
+static void leaf_without_frame(void **state)
+{
+	static const struct {
+		uint8_t code[8]; /* the address is of the last but four */
+		size_t words;
+	} cases[] = {
+		{{0xcc, 0xcc, 0xcc, 0x90, 0xc3}, 1},
+		{{0xcc, 0xcc, 0xcc, 0x90, 0xc2, 8, 0}, 1},
+		{{0xcc, 0xcc, 0xcc, 0x90, 0xf3, 0xc3}, 1},
+		{{0xcc, 0xcc, 0xcc, 0x90, 0x55, 0x48, 0x89, 0xe5}, 1},
+		{{0xcc, 0xcc, 0xcc, 0x90, 0x55, 0x48, 0x8b, 0xec}, 1},
+		{{0xcc, 0xcc, 0xcc, 0x55, 0x48, 0x89, 0xe5, 0x90}, 2},
+		{{0xcc, 0xcc, 0xcc, 0x55, 0x48, 0x8b, 0xec, 0x90}, 2},
+		{{0xcc, 0xcc, 0xcc, 0x90, 0x55, 0x90, 0x90, 0x90}, 0},
+		{{0xcc, 0xcc, 0xcc, 0x90, 0x48, 0x89, 0xe5, 0x90}, 0},
+	};
+	const size_t at = 1000;
+	size_t i, words;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		words = cases[i].words;
+		leaf(AT(at + 20) + 4, AT(6));
+		put_code(at);
+		memcpy(&stack.words[at + 20], cases[i].code, 8);
+		stack.words[0] = AT(4);
+		stack.words[1] = FN(RBP16) + 1;
+		if (words == 1)
+			stack.words[0] = FN(RBP16) + 1;
+		stack.words[words == 2 ? 5 : 7] = FN(END) + 1;
+		stack.words[8] = FN(END) + 1;
+		unwind();
+		put_jit_back();
+		if (words == 2)
+			assert_frames(GB_STACK_COMPLETE,
+				      FRAMES({AT(at + 20) + 4, AT(2)}, {FN(RBP16) + 1, AT(6)},
+					     {FN(END) + 1, AT(7)}));
+		else if (words)
+			assert_frames(GB_STACK_COMPLETE,
+				      FRAMES({AT(at + 20) + 4, AT(1)}, {FN(RBP16) + 1, AT(8)},
+					     {FN(END) + 1, AT(9)}));
+		else
+			assert_frames(GB_STACK_COMPLETE,
+				      FRAMES({AT(at + 20) + 4, AT(8)}, {FN(END) + 1, AT(9)}));
+	}
+}
+
+/* What is on top of the stack is behind a call of the leaf, which has set no frame pointer on its way. */
+static void leaf_that_was_called(void **state)
+{
+	static const uint8_t call[] = {0xe8, 43, 0, 0, 0}; /* at 48, to 96 */
+	static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};
+	static const struct {
+		uint32_t frame_at,
+			address; /* of push %rbp; mov %rsp, %rbp, if not 0; where the leaf is */
+		bool is_frameless;
+	} cases[] = {
+		{0, 96, true},    {0, 144, true},    {0, 145, false}, {0, 95, false},
+		{96, 120, false}, {110, 120, false}, {80, 120, true},
+	};
+	const size_t at = 1000;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		leaf(AT(at) + cases[i].address, AT(6));
+		put_code(at);
+		memcpy((uint8_t *)&stack.words[at] + 48, call, sizeof(call));
+		if (cases[i].frame_at)
+			memcpy((uint8_t *)&stack.words[at] + cases[i].frame_at, frame,
+			       sizeof(frame));
+		stack.words[0] = AT(at) + 53;
+		stack.words[7] = FN(END) + 1;
+		unwind();
+		put_jit_back();
+		if (cases[i].is_frameless)
+			assert_frames(GB_STACK_COMPLETE,
+				      FRAMES({AT(at) + cases[i].address, AT(1)},
+					     {AT(at) + 53, AT(8)}, {FN(END) + 1, AT(9)}));
+		else
+			assert_frames(GB_STACK_COMPLETE, FRAMES({AT(at) + cases[i].address, AT(8)},
+								{FN(END) + 1, AT(9)}));
+	}
+}
+
 static void rbp_is_garbage(void **state)
 {
 	static const uint64_t values[] = {
@@ -505,6 +606,8 @@ int main(void)
 		cmocka_unit_test(lost_rbx),
 		cmocka_unit_test(follow_rbp),
 		cmocka_unit_test(rbp_is_zero),
+		cmocka_unit_test(leaf_without_frame),
+		cmocka_unit_test(leaf_that_was_called),
 		cmocka_unit_test(rbp_is_garbage),
 		cmocka_unit_test(longest_guess),
 	};
