@@ -40,6 +40,7 @@ static __always_inline void report_exit(struct task_struct *task)
 	describe_task(event, task, GB_TASK_EXIT);
 	event->exit_code = task->exit_code;
 	event->live_threads = shared->live.counter;
+	event->max_rss_bytes = shared->maxrss * GB_PAGE_BYTES;
 	submit_event(event, is_last);
 }
 

@@ -21,6 +21,7 @@ static __always_inline void describe_task(struct gb_task_event *event, struct ta
 	event->what = what;
 	event->live_threads = 0;
 	event->exit_code = 0;
+	event->max_rss_bytes = 0;
 	event->is_kernel = (task->flags & GB_PF_KTHREAD) != 0;
 	bpf_probe_read_kernel(event->comm, sizeof(event->comm), task->comm);
 }
@@ -166,6 +167,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 	if (!task || task->signal->live.counter == 0 || !is_target(task->tgid))
 		return 0;
 	describe_task(&event, task, GB_TASK_SEEN);
+	name_task(&event.parent, task->real_parent);
 	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
 	return 0;
 }

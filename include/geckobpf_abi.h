@@ -104,13 +104,16 @@ enum gb_task_what {
 struct gb_task_event {
 	struct gb_record hdr;
 	struct gb_task task;
-	struct gb_task parent; /* FORK: the thread that called fork or clone; otherwise zero */
+	/* FORK: the thread that called fork or clone; SEEN: the first thread of the process's parent; otherwise zero */
+	struct gb_task parent;
 	__u64 cpu_ns; /* SEEN, EXIT: CPU time used so far */
 	__u32 what; /* enum gb_task_what */
 	__u32 live_threads; /* EXIT: threads of the process that still run */
 	__s32 exit_code; /* EXIT: as wait(2) encodes it */
 	__u32 is_kernel; /* 1: a kernel thread */
 	char comm[GB_COMM_BYTES]; /* the (new) name, NUL-terminated */
+	/* Earlier versions did not send what follows. */
+	__u64 max_rss_bytes; /* EXIT: the most memory that the process had, see getrusage(2); 0: not known yet */
 };
 
 /* Value of the `targets` map: a process that is profiled. */

@@ -145,6 +145,7 @@ enum gb_pt_word {
  * that finds them.
  */
 #define GB_KERNEL_STACK_BYTES 16384
+#define GB_PAGE_BYTES 4096
 
 /* By the privilege level. */
 GB_ARCH_INLINE int gb_pt_is_user(__u64 mode)

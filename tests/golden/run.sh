@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # run.sh [--update] [BUILD_DIR]: replays each NAME.records, with addresses and with names, in each format, and compares the
-# profile with NAME.MODE.json (Gecko) or NAME.MODE.FORMAT.json byte for byte. --update rewrites these files instead: look at
+# profile with NAME.MODE.json (Gecko) or NAME.MODE.FORMAT.json byte for byte; what is made of the raw capture that is kept,
+# which does not say who made a process, with NAME.kept_MODE.json. --update rewrites these files instead: look at
 # what changed before you commit it.
 set -u
 update=
@@ -61,7 +62,7 @@ check()
 
 	case $format in gecko) suffix= ;; esac
 	case $mode in *_*) make=convert ;; esac
-	want=$stream.${mode#*_}$suffix.json
+	want=$stream.${mode#raw_}$suffix.json
 	name=$stream.$mode$suffix
 	got=$work/$name.json
 	if ! "$make" "$stream" "$mode" "$format" "$got"; then
@@ -83,7 +84,7 @@ check()
 
 for file in *.records; do
 	for mode in addresses names raw_addresses raw_names kept_addresses kept_names; do
-		case $update$mode in 1*_*) continue ;; esac
+		case $update$mode in 1raw_*) continue ;; esac
 		for format in gecko processed; do
 			check "${file%.records}" "$mode" "$format"
 		done

@@ -100,6 +100,10 @@ static int make_process(void)
 	made.process->life = 2;
 	made.process->is_root = true;
 	made.process->died_ns = 99;
+	made.process->is_execed = true;
+	made.process->parent = (struct process_parent){.tgid = 41, .exec_id = 2, .key_ns = 9};
+	made.process->end =
+		(struct process_end){.is_known = true, .status = 139, .max_rss_bytes = 1ULL << 40};
 	strcpy(made.process->name, "demo");
 	strcpy(thread->name, "demo");
 	thread->cpu_first_ns = 12;
@@ -255,6 +259,13 @@ static void assert_process(const struct process *got)
 	assert_int_equal(got->key_ns, 10);
 	assert_int_equal(got->died_ns, 99);
 	assert_true(got->is_root);
+	assert_true(got->is_execed);
+	assert_int_equal(got->parent.tgid, 41);
+	assert_int_equal(got->parent.exec_id, 2);
+	assert_int_equal(got->parent.key_ns, 9);
+	assert_true(got->end.is_known);
+	assert_int_equal(got->end.status, 139);
+	assert_int_equal(got->end.max_rss_bytes, 1ULL << 40);
 	assert_string_equal(got->name, "demo");
 	assert_null(got->cmdline);
 	assert_int_equal(got->threads.count, 2);
@@ -361,7 +372,9 @@ static void test_sections_without_sense(void **state)
 	static const uint8_t key_of_nobody[] = {1, 2, 3, 0, 2, 1, 0},
 			     empty_entry[] = {42, 10, 3, SAMPLES, 1, 0},
 			     long_entry[] = {42, 10, 3, SAMPLES, 3, 9, 1, 2},
-			     long_run[] = {42, 10, 3, SAMPLES, 9, 1, 2};
+			     long_run[] = {42, 10, 3, SAMPLES, 9, 1, 2},
+			     life_of_nobody[] = {1, 2, 3, 3, 1, 1, 1, 1, 1},
+			     odd_life[] = {42, 10, 3, 4, 1, 1, 1, 1, 1};
 	struct archive archive;
 	int fd = make_file();
 
@@ -374,11 +387,14 @@ static void test_sections_without_sense(void **state)
 	append(&fd, ARCHIVE_BLOCKS, long_run, sizeof(long_run));
 	append(&fd, ARCHIVE_PROCESS, "\x80", 1);
 	append(&fd, ARCHIVE_FILE, "\1\7", 2);
+	append(&fd, ARCHIVE_LIVES, life_of_nobody, sizeof(life_of_nobody));
+	append(&fd, ARCHIVE_LIVES, odd_life, sizeof(odd_life));
+	append(&fd, ARCHIVE_LIVES, odd_life, 5);
 	assert_int_equal(archive_read(&archive, fd, NULL), 0);
 	assert_int_equal(archive.unknown_sections, 2);
-	assert_int_equal(archive.bad_sections, 5);
+	assert_int_equal(archive.bad_sections, 7);
 	assert_int_equal(archive.lost_blocks, 1); /* of nobody */
-	assert_int_equal(archive.damage.bytes, 8 * 16);
+	assert_int_equal(archive.damage.bytes, 11 * 16);
 	assert_int_equal(count_samples(&archive), SAMPLES);
 	assert_process(processes_latest(archive.processes, 42));
 	archive_close(&archive);

@@ -64,13 +64,19 @@ static void assert_contains(const char *text, const char *part)
 #define COMMON                                                                                     \
 	"\"meta\":{\"version\":36,\"startTime\":1767225600123.456789,"                             \
 	"\"startTimeAsClockMonotonicNanosecondsSinceBoot\":1000000000,\"interval\":1," CATEGORIES  \
-	",\"markerSchema\":[],"
+	",\"markerSchema\":["
 #define ROWS                                                                                       \
 	"\"samples\":{\"schema\":{\"stack\":0,\"time\":1,\"eventDelay\":2,\"threadCPUDelta\":3},"  \
 	"\"data\":"
-#define MARKERS                                                                                    \
+#define MARKERS_OF(rows)                                                                           \
 	"\"markers\":{\"schema\":{\"name\":0,\"startTime\":1,\"endTime\":2,\"phase\":3,"           \
-	"\"category\":4,\"data\":5},\"data\":[]},"
+	"\"category\":4,\"data\":5},\"data\":[" rows "]},"
+#define MARKERS MARKERS_OF("")
+/* The process's other thread, whose name is not UTF-8. */
+#define WORKER                                                                                     \
+	"[0,20.000001,1000,1,0,{\"type\":\"Thread\",\"threadName\":\"w\\\"k\xef\xbf\xbd\","        \
+	"\"tid\":4243,"                                                                            \
+	"\"cpu\":0}]"
 #define FRAMES                                                                                     \
 	"\"frameTable\":{\"schema\":{\"location\":0,\"relevantForJS\":1,\"innerWindowID\":2,"      \
 	"\"implementation\":3,\"line\":4,\"column\":5,\"category\":6,\"subcategory\":7},\"data\":"
@@ -90,8 +96,12 @@ static void meta(void **state)
 	char *text = document(true, &summary);
 
 	assert_int_equal(strncmp(text, "{\"meta\":{\"version\":36,", 22), 0);
+	assert_contains(text, COMMON
+			"{\"name\":\"Process\",\"display\":[\"marker-chart\",\"marker-table\","
+			"\"timeline-overview\"],\"tableLabel\":");
 	assert_contains(
-		text, COMMON
+		text,
+		"}]}],"
 		"\"shutdownTime\":null,\"profilingStartTime\":0,"
 		"\"profilingEndTime\":1000,\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
 		"\"threadCPUDelta\":\"ns\"},\"presymbolicated\":true,\"product\":\"my\\\"app\","
@@ -129,11 +139,13 @@ static void threads_of_the_root(void **state)
 		 */
 		ROWS "[[null,0,0,0],[null,6,0,0],[2,10,0,4000000],"
 		"[null,11,0,0],[null,49,0,0],[2,50,0,1000000],"
-		"[4,51,0,1000000],[null,51,0,0],[null,52,0,1000000],[null,52,0,0]]}," MARKERS FRAMES
-		"[[0,false,null,null,null,null,0,0],[1,false,null,null,null,null,2,0],"
-		"[2,false,null,null,null,null,2,0],[3,false,null,null,null,null,3,0]]}," STACKS
+		"[4,51,0,1000000],[null,51,0,0],[null,52,0,1000000],[null,52,0,0]]}," MARKERS_OF(
+			WORKER) FRAMES
+		"[[1,false,null,null,null,null,0,0],[2,false,null,null,null,null,2,0],"
+		"[3,false,null,null,null,null,2,0],[4,false,null,null,null,null,3,0]]}," STACKS
 		"[[null,0],[0,1],[1,2],[2,3],[3,3]]},"
-		"\"stringTable\":[\"(truncated: stack not readable)\",\"libx.so+0xff (in "
+		"\"stringTable\":[\"Thread\",\"(truncated: stack not readable)\",\"libx.so+0xff "
+		"(in "
 		"libx.so)\","
 		"\"libx.so+0x201 (in libx.so)\",\"startup_64 (in [kernel])\"]}");
 	/* Its stack is complete: no truncated root. Its CPU time fell; a name that is not UTF-8. */
@@ -181,7 +193,7 @@ static void other_processes(void **state)
 	/* Another image under the same pid; no comm; its main thread is made up. */
 	assert_contains(
 		text, COMMON
-		"\"shutdownTime\":950},\"libs\":[],\"threads\":["
+		"],\"shutdownTime\":950},\"libs\":[],\"threads\":["
 		"{\"name\":\"Thread <4250>\",\"processType\":\"default\",\"processName\":\"next\","
 		"\"pid\":\"4242.1\",\"tid\":4250,\"registerTime\":0,\"unregisterTime\":950," ROWS
 		"[[1,910,0,0]]}");
@@ -256,10 +268,11 @@ static void addresses(void **state)
 
 	assert_contains(text, "\"presymbolicated\":false");
 	/* Return addresses as they are, under the root that is none; what the kernel interrupted, a byte on. */
-	assert_contains(text, STACKS "[[null,0],[0,1],[1,2],[1,3],[3,4],[4,5]]},"
-				     "\"stringTable\":[\"(truncated: stack not readable)\","
-				     "\"0x7f0000000100\",\"0x7f0000000201\",\"0x7f0000000202\","
-				     "\"0xffffffff81001000\",\"0xffffffff81000010\"]}");
+	assert_contains(text,
+			STACKS "[[null,0],[0,1],[1,2],[1,3],[3,4],[4,5]]},"
+			       "\"stringTable\":[\"Thread\",\"(truncated: stack not readable)\","
+			       "\"0x7f0000000100\",\"0x7f0000000201\",\"0x7f0000000202\","
+			       "\"0xffffffff81001000\",\"0xffffffff81000010\"]}");
 	assert_contains(text, "\"breakpadId\":\"E54D3AF274383256B9F6144F83F3F7510\"");
 	assert_int_equal(summary.samples, 7);
 	assert_stack_ends(&summary);

@@ -65,6 +65,14 @@ static void test_fork_of_a_process(void **state)
 	tell_map(RECORD_MAP, 6, 10, 0x8000, "/nonexistent/later");
 	child = image_of(20, 0);
 	assert_int_equal(child->born_ns, 5);
+	assert_int_equal(child->parent.tgid, 10);
+	assert_int_equal(child->parent.exec_id, 3);
+	assert_int_equal(child->parent.key_ns, image_of(10, 3)->key_ns);
+	assert_false(child->is_execed);
+	/* What it becomes has the same parent. */
+	tell_exec(20, 20, 1, "program", "/nonexistent/program");
+	assert_int_equal(image_of(20, 1)->parent.tgid, 10);
+	assert_true(image_of(20, 1)->is_execed);
 	assert_int_equal(child->threads.items[0]->born_ns, 5);
 	assert_int_equal(child->threads.items[0]->cpu_first_ns, 0);
 	assert_string_equal(child->name, "shell");
@@ -127,6 +135,40 @@ static void test_exit(void **state)
 	assert_int_equal(process->died_ns, 9);
 	assert_int_equal(counts()->live_processes, 0);
 	assert_int_equal(counts()->samples, 1);
+}
+
+static void tell_end(struct gb_task named, int32_t status, uint64_t rss_bytes, size_t size)
+{
+	struct gb_task_event event = event_of(GB_TASK_EXIT, 9, named, "x");
+
+	event.exit_code = status;
+	event.max_rss_bytes = rss_bytes;
+	event.hdr.size = (uint32_t)size;
+	apply_event(&event);
+}
+
+/* A process ends with what its first thread did, whatever others say before and after; recordings of before say less. */
+static void test_how_it_ended(void **state)
+{
+	const size_t before = offsetof(struct gb_task_event, max_rss_bytes);
+	const size_t whole = sizeof(struct gb_task_event);
+	const struct process_end *end;
+
+	tell_fork(5, task(10, 10, 0), task(20, 20, 0), "p");
+	end = &image_of(20, 0)->end;
+	assert_false(end->is_known);
+	tell_end(task(20, 21, 0), 9, 0, whole);
+	assert_true(end->is_known);
+	assert_int_equal(end->status, 9);
+	tell_end(task(20, 20, 0), 256, 4096, whole);
+	tell_end(task(20, 22, 0), 11, 8192, whole);
+	assert_int_equal(end->status, 256);
+	assert_int_equal(end->max_rss_bytes, 8192);
+	tell_end(task(30, 30, 0), 139, 4096, before);
+	end = &image_of(30, 0)->end;
+	assert_int_equal(end->status, 139);
+	assert_int_equal(end->max_rss_bytes, 0);
+	assert_int_equal(counts()->bad_records, 0);
 }
 
 /* An exit is all that is heard of a process. */
@@ -331,6 +373,7 @@ int main(void)
 		FRESH(test_fork_of_a_thread),
 		FRESH(test_odd_parents),
 		FRESH(test_exit),
+		FRESH(test_how_it_ended),
 		FRESH(test_only_exit),
 		FRESH(test_exit_at_zero),
 		FRESH(test_rename),

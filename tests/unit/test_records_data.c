@@ -445,7 +445,8 @@ static void test_bad_headers(void **state)
 	size_t size;
 	uint32_t kind;
 
-	for (size = 0; size < sizeof(event); size++) {
+	/* Earlier versions sent less: up to there is what every event has. */
+	for (size = 0; size < offsetof(struct gb_task_event, max_rss_bytes); size++) {
 		assert_bad(&event, size); /* another size than it says */
 		event.hdr.size = (uint32_t)size;
 		assert_bad(&event, size); /* too short for its kind */

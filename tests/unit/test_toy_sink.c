@@ -23,6 +23,7 @@
 #include "format/format.h"
 #include "format/gecko.h"
 #include "geckobpf_abi.h"
+#include "profile/marker.h"
 #include "profile/profile.h"
 #include "profile/sink.h"
 #include "symbol/kernel_symbols.h"
@@ -130,6 +131,17 @@ static int toy_row(struct profile_sink *sink, struct profile_thread *thread,
 	return answer(sink, "row");
 }
 
+static int toy_marker(struct profile_sink *sink, struct profile_thread *thread,
+		      const struct profile_marker *marker)
+{
+	say(sink, "%u: %s \"%.*s\" %" PRIu64, thread->thread->tid, marker->kind->type,
+	    (int)marker->name_length, marker->name, marker->start_ns);
+	if (marker->end_ns != PROFILE_INSTANT)
+		say(sink, " to %" PRIu64, marker->end_ns);
+	say(sink, "\n");
+	return answer(sink, "marker");
+}
+
 static int toy_end_process(struct profile_sink *sink, struct profile_process *process,
 			   struct progress *progress)
 {
@@ -153,7 +165,13 @@ static void toy_close(struct profile_sink *sink)
 }
 
 static const struct profile_sink_ops toy_ops = {
-	toy_begin_process, toy_begin_thread, toy_row, toy_end_process, toy_end, toy_close,
+	.begin_process = toy_begin_process,
+	.begin_thread = toy_begin_thread,
+	.row = toy_row,
+	.marker = toy_marker,
+	.end_process = toy_end_process,
+	.end = toy_end,
+	.close = toy_close,
 };
 
 static struct profile_filter filter;
@@ -209,6 +227,7 @@ static void a_whole_recording(void **state)
 				  " libx.so+0x100 (in libx.so) main (in exe)\n"
 				  "4242: 52000000 +1000000 x0 as before\n"
 				  "4242: 52000000 +0 x0\n"
+				  "4242: Thread \"Thread\" 20000001 to 1000000000\n"
 				  "threads 4242 4243\n"
 				  "process 4242.1 next\n"
 				  "thread 4250\n"
@@ -238,6 +257,7 @@ static void a_part_of_a_recording(void **state)
 				  "thread 4243\n"
 				  "4243: 5000001 +? x1 libx.so+0x100 (in libx.so) main (in exe)\n"
 				  "thread 4242\n"
+				  "4242: Thread \"Thread\" 0 to 445000000\n"
 				  "threads 4242 4243\n"
 				  "process 4242.1 next\n"
 				  "thread 4250\n"
@@ -260,6 +280,7 @@ static void the_first_error_ends_it(void **state)
 		{"begin_process", "process 4242.0 app --one 2\n"},
 		{"begin_thread", "thread 4242\n"},
 		{"row", "4242: 0 +? x0\n"},
+		{"marker", "4242: Thread \"Thread\" 20000001 to 1000000000\n"},
 		{"end_process", "threads 4242 4243\n"},
 		{"end", "7 samples, 1 clamped\n"},
 	};
@@ -355,6 +376,7 @@ static void of_a_time(void **state)
 				  " startup_64 (in [kernel])" LIB_STACK "\n"
 				  "4242: 51000000 +0 x1\n"
 				  "thread 4243\n"
+				  "4242: Thread \"Thread\" 20000001 to 1000000000\n"
 				  "threads 4242 4243\n"
 				  "process 4242.1 next\n"
 				  "thread 4250\n"

@@ -10,6 +10,8 @@
  *   PROCESS    program images, each: its key | what is known of it | threads | mappings; what a later one says is added
  *   BLOCKS     runs of entries (buffer/entry.h), each: key | number of the first | bytes |
  *              entries: size | bytes, oldest first
+ *   LIVES      of program images, each: its key | flags | the key of what made it | exit status | the most memory that
+ *              it had; flags: 1: exec made it, 2: the status is known
  *   END        until when | whether it is the last | pauses |
  *              the facts of the profilingLog, at most 4096; the last one counts, and the last that has facts
  *
@@ -48,7 +50,11 @@ enum archive_kind {
 	ARCHIVE_PROCESS = 4,
 	ARCHIVE_BLOCKS = 5,
 	ARCHIVE_END = 6,
+	ARCHIVE_LIVES = 7,
 };
+
+/* Flags of LIVES. */
+enum archive_life { ARCHIVE_LIFE_EXECED = 1, ARCHIVE_LIFE_ENDED = 2 };
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
@@ -60,6 +66,7 @@ struct archive_writer {
 	struct section_writer *sections;
 	enum archive_kind kind; /* of what is in `records` */
 	struct packer records, entries;
+	struct packer lives; /* of the images in `records`: go into the file behind them */
 	uint64_t written; /* entries */
 	uint64_t missed; /* entries that were overwritten before they were written */
 	uint64_t damaged; /* entries that could not be read */

@@ -271,6 +271,35 @@ void archive_read_processes(struct archive *archive, struct unpacker *in)
 		read_process(archive, in);
 }
 
+/* ---- lives ------------------------------------------------------------------------------ */
+
+static void read_life(struct archive *archive, struct unpacker *in)
+{
+	struct image_key key = read_key(in), parent;
+	struct process *process = find_image(archive, &key);
+	uint64_t flags = unpack_number(in, ARCHIVE_LIFE_EXECED | ARCHIVE_LIFE_ENDED);
+	struct process_end end = {.is_known = flags & ARCHIVE_LIFE_ENDED};
+
+	parent = read_key(in);
+	end.status = (int32_t)unpack_number(in, UINT32_MAX);
+	end.max_rss_bytes = unpack_number(in, INT64_MAX);
+	/* The image's section may be damaged. */
+	if (in->error || !process)
+		return;
+	process->is_execed = process->is_execed || (flags & ARCHIVE_LIFE_EXECED);
+	if (parent.tgid)
+		process->parent =
+			(struct process_parent){parent.tgid, parent.exec_id, parent.key_ns};
+	if (end.is_known)
+		process->end = end;
+}
+
+void archive_read_lives(struct archive *archive, struct unpacker *in)
+{
+	while (!in->error && in->at < in->end)
+		read_life(archive, in);
+}
+
 /* ---- entries --------------------------------------------------------------------------- */
 
 int archive_need_buffer(struct archive *archive, struct process *process)

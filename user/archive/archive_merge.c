@@ -214,6 +214,11 @@ static int update_process(const struct merged_process *process)
 		into->died_ns = from->died_ns;
 	if (from->name[0])
 		memcpy(into->name, from->name, sizeof(into->name));
+	into->is_execed = into->is_execed || from->is_execed;
+	if (from->parent.tgid)
+		into->parent = from->parent;
+	if (from->end.is_known)
+		into->end = from->end;
 	return merge_space(process);
 }
 

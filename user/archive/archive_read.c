@@ -127,6 +127,7 @@ static void (*const readers[])(struct archive *archive, struct unpacker *in) = {
 	[ARCHIVE_PROCESS] = archive_read_processes,
 	[ARCHIVE_BLOCKS] = archive_read_blocks,
 	[ARCHIVE_END] = archive_unpack_end,
+	[ARCHIVE_LIVES] = archive_read_lives,
 };
 
 /* They need nothing that others say. */

@@ -66,6 +66,7 @@ uint64_t archive_unpack_count(struct unpacker *in);
 
 /* Each reads all records of a section. */
 void archive_read_processes(struct archive *archive, struct unpacker *in);
+void archive_read_lives(struct archive *archive, struct unpacker *in);
 void archive_read_blocks(struct archive *archive, struct unpacker *in);
 
 /* What the samples of `thread`, of that image, say is `said`; `is_new`: it has no number here yet. 0 or -ENOMEM. */

@@ -35,6 +35,12 @@ int archive_flush(struct archive_writer *writer)
 		err = section_write(writer->sections, (uint16_t)writer->kind, records->items,
 				    records->count);
 	records->count = 0;
+	if (!err)
+		err = writer->lives.error;
+	if (!err && writer->lives.count)
+		err = section_write(writer->sections, ARCHIVE_LIVES, writer->lives.items,
+				    writer->lives.count);
+	writer->lives.count = 0;
 	return err;
 }
 
@@ -42,6 +48,7 @@ void archive_writer_clear(struct archive_writer *writer)
 {
 	packer_clear(&writer->records);
 	packer_clear(&writer->entries);
+	packer_clear(&writer->lives);
 }
 
 /* To be called before a record of this kind is packed. */
@@ -195,6 +202,24 @@ static void pack_mappings(struct packer *packer, const struct address_space *spa
 		pack_mapping(packer, &space->items[(*at)++]);
 }
 
+/* Who made it and how it ended, if that is known. */
+static void pack_life(struct packer *packer, const struct process *process)
+{
+	const struct process_parent *parent = &process->parent;
+	const struct process_end *end = &process->end;
+
+	if (!parent->tgid && !process->is_execed && !end->is_known)
+		return;
+	pack_key(packer, process);
+	pack_number(packer, (process->is_execed ? ARCHIVE_LIFE_EXECED : 0) |
+				    (end->is_known ? ARCHIVE_LIFE_ENDED : 0));
+	pack_number(packer, parent->tgid);
+	pack_number(packer, parent->key_ns);
+	pack_number(packer, parent->exec_id);
+	pack_number(packer, (uint32_t)end->status);
+	pack_number(packer, end->max_rss_bytes);
+}
+
 int archive_write_process(struct archive_writer *writer, struct process *process, bool all)
 {
 	size_t thread = 0, mapping = all ? 0 : process->space.archived;
@@ -210,6 +235,7 @@ int archive_write_process(struct archive_writer *writer, struct process *process
 		pack_mappings(&writer->records, &process->space, &mapping);
 		with_cmdline = false;
 	} while (thread < process->threads.count || mapping < process->space.count);
+	pack_life(&writer->lives, process);
 	if (!all) {
 		process->archived.has_cmdline = process->cmdline != NULL;
 		process->space.archived = mapping;

@@ -19,6 +19,7 @@
 #include "format/gecko_thread.h"
 #include "format/json.h"
 #include "format/logs.h"
+#include "format/marker_json.h"
 #include "format/meta.h"
 #include "format/spool.h"
 #include "profile/profile.h"
@@ -34,6 +35,7 @@ struct gecko {
 	struct document document;
 	struct deflater *deflater; /* NULL: the output wants plain text */
 	struct spool_pool *pool;
+	struct marker_text *marker_text;
 	struct gecko_process *process; /* NULL: none has begun */
 };
 
@@ -60,6 +62,15 @@ static int add_row(struct profile_sink *sink, struct profile_thread *thread,
 		   const struct profile_row *row)
 {
 	return gecko_thread_add(thread->of_sink, row);
+}
+
+static int add_marker(struct profile_sink *sink, struct profile_thread *thread,
+		      const struct profile_marker *marker)
+{
+	const struct gecko *gecko = gecko_of(sink);
+	struct gecko_thread *of = thread->of_sink;
+
+	return gecko_markers_add(&of->markers, marker, gecko->marker_text, gecko->pool);
 }
 
 static int end_process(struct profile_sink *sink, struct profile_process *process,
@@ -119,6 +130,7 @@ static void close_gecko(struct profile_sink *sink)
 
 	gecko_process_close(gecko->process);
 	document_close(&gecko->document);
+	marker_text_close(gecko->marker_text);
 	spool_pool_close(gecko->pool);
 	deflater_close(gecko->deflater);
 	free(gecko);
@@ -128,6 +140,7 @@ static const struct profile_sink_ops gecko_ops = {
 	.begin_process = begin_process,
 	.begin_thread = begin_thread,
 	.row = add_row,
+	.marker = add_marker,
 	.end_process = end_process,
 	.end = end_document,
 	.close = close_gecko,
@@ -139,6 +152,8 @@ static int open_gecko(struct gecko *gecko, const struct profile_input *input, st
 
 	if (!err && output_splices(output))
 		err = deflater_open(&gecko->deflater);
+	if (!err)
+		err = marker_text_open(&gecko->marker_text);
 	return err ? err : spool_pool_open(&gecko->pool, 0, gecko->deflater);
 }
 

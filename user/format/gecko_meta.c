@@ -19,7 +19,7 @@ void gecko_meta_write(struct json *json, const struct profile_input *input)
 	const struct recording_facts *facts = profile_whole(input);
 
 	json_object_begin(json);
-	meta_write_common(json, facts);
+	meta_write_common(json, facts, true);
 	json_key_literal(json, "shutdownTime", "null");
 	meta_write_span(json, facts, &input->filter);
 	json_key(json, "presymbolicated");
@@ -41,7 +41,7 @@ void gecko_meta_write_process(struct json *json, const struct recording_facts *f
 			      const struct process *process)
 {
 	json_object_begin(json);
-	meta_write_common(json, facts);
+	meta_write_common(json, facts, false);
 	json_key(json, "shutdownTime");
 	if (process->died_ns)
 		json_time_ms(json, (int64_t)profile_time_ns(facts, process->died_ns));

@@ -68,8 +68,7 @@ uint64_t gecko_process_row_bytes(const struct gecko_process *process)
 	size_t i;
 
 	for (i = 0; i < process->threads.count; i++)
-		bytes += spool_bytes(process->threads.items[i]->rows) +
-			 spool_bytes(process->threads.items[i]->stack_rows);
+		bytes += gecko_thread_bytes(process->threads.items[i]);
 	return bytes;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * gecko_tables.c - the tables of a thread as JSON. Strings are numbered as the frames that use
- * them are written.
+ * them are written, behind the names of markers.
  */
 #include "format/gecko_thread.h"
 
@@ -14,9 +14,6 @@
 #include "profile/model.h"
 
 #define SAMPLES_SCHEMA "{\"stack\":0,\"time\":1,\"eventDelay\":2,\"threadCPUDelta\":3}"
-#define MARKERS_TABLE                                                                              \
-	"{\"schema\":{\"name\":0,\"startTime\":1,\"endTime\":2,\"phase\":3,\"category\":4,"        \
-	"\"data\":5},\"data\":[]}"
 #define FRAMES_SCHEMA                                                                              \
 	"{\"location\":0,\"relevantForJS\":1,\"innerWindowID\":2,\"implementation\":3,"            \
 	"\"line\":4,\"column\":5,\"category\":6,\"subcategory\":7}"
@@ -60,7 +57,7 @@ static void write_frame(struct json *json, uint32_t string, const struct profile
 static int write_frames(const struct gecko_thread *thread, const struct gecko_names *names,
 			struct u64_map *strings, struct json *json)
 {
-	uint32_t string;
+	uint32_t first = gecko_markers_name_count(&thread->markers), string;
 	size_t i;
 	int err = 0;
 
@@ -69,19 +66,20 @@ static int write_frames(const struct gecko_thread *thread, const struct gecko_na
 		uint32_t frame = thread->frames.items[i];
 
 		err = u64_map_number(strings, names->text_of[frame], &string);
-		write_frame(json, string, frames_at(names->process->frames, frame));
+		write_frame(json, first + string, frames_at(names->process->frames, frame));
 	}
 	table_end(json);
 	return err;
 }
 
-static void write_strings(const struct gecko_names *names, const struct u64_map *strings,
-			  struct json *json)
+static void write_strings(const struct gecko_thread *thread, const struct gecko_names *names,
+			  const struct u64_map *strings, struct json *json)
 {
 	size_t i, length;
 
 	json_key(json, "stringTable");
 	json_array_begin(json);
+	gecko_markers_write_names(&thread->markers, json);
 	for (i = 0; i < strings->count; i++) {
 		const char *text = intern_text(names->texts, (uint32_t)strings->keys[i], &length);
 
@@ -96,13 +94,14 @@ int gecko_thread_write_tables(struct gecko_thread *thread, const struct gecko_na
 	struct u64_map strings = {0};
 	int err = write_rows(json, "samples", SAMPLES_SCHEMA, thread->rows);
 
-	json_key_literal(json, "markers", MARKERS_TABLE);
+	if (!err)
+		err = gecko_markers_write(&thread->markers, json);
 	if (!err)
 		err = write_frames(thread, names, &strings, json);
 	if (!err)
 		err = write_rows(json, "stackTable", STACKS_SCHEMA, thread->stack_rows);
 	if (!err)
-		write_strings(names, &strings, json);
+		write_strings(thread, names, &strings, json);
 	u64_map_clear(&strings);
 	return err ? err : json_error(json);
 }

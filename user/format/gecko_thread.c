@@ -131,6 +131,12 @@ int gecko_thread_add(struct gecko_thread *thread, const struct profile_row *row)
 	return err ? err : put_row(thread, stack, row->time_ns, cpu_ns);
 }
 
+uint64_t gecko_thread_bytes(const struct gecko_thread *thread)
+{
+	return spool_bytes(thread->rows) + spool_bytes(thread->stack_rows) +
+	       (thread->markers.rows ? spool_bytes(thread->markers.rows) : 0);
+}
+
 /* ---- opening --------------------------------------------------------------------------- */
 
 int gecko_thread_open(struct gecko_thread **out, const struct profile_thread *thread,
@@ -162,6 +168,7 @@ void gecko_thread_close(struct gecko_thread *thread)
 	spool_close(thread->rows);
 	spool_close(thread->stack_rows);
 	stacks_leave(&thread->user);
+	gecko_markers_clear(&thread->markers);
 	id_map_clear(&thread->frame_ids);
 	free(thread->frames.items);
 	free(thread);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/id_map.h"
+#include "format/gecko_markers.h"
 #include "profile/stacks.h"
 
 struct gecko_names;
@@ -32,6 +33,7 @@ struct gecko_thread {
 	bool has_rows;
 	bool is_drawn; /* the last of them has a stack */
 	uint32_t stack_count;
+	struct gecko_markers markers;
 	struct id_map frame_ids; /* by frame of the process */
 	struct {
 		uint32_t *items; /* frames of the process, by number */
@@ -46,6 +48,9 @@ void gecko_thread_close(struct gecko_thread *thread);
 
 /* 0, -ENOMEM, -errno of the spool. */
 int gecko_thread_add(struct gecko_thread *thread, const struct profile_row *row);
+
+/* Bytes of rows of all its tables. */
+uint64_t gecko_thread_bytes(const struct gecko_thread *thread);
 
 /*
  * Writes the members samples, markers, frameTable, stackTable and stringTable of an object that

@@ -63,6 +63,11 @@ int json_error(const struct json *json)
 	return json->error;
 }
 
+void json_restart(struct json *json)
+{
+	json->after_value = false;
+}
+
 /*
  * At least `size` bytes (far fewer than the buffer has) at the end of the text; `used` is the
  * caller's to move.

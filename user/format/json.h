@@ -30,6 +30,8 @@ void json_close(struct json *json);
 /* Hands all text to the sink. 0 or the error that stuck. */
 int json_flush(struct json *json);
 int json_error(const struct json *json);
+/* What comes next follows nothing: after json_flush(), to write into something else. */
+void json_restart(struct json *json);
 
 void json_object_begin(struct json *json);
 void json_object_end(struct json *json);

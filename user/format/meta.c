@@ -4,6 +4,7 @@
 
 #include "arch/arch.h"
 #include "format/json.h"
+#include "format/marker_json.h"
 #include "profile/filter.h"
 #include "profile/model.h"
 
@@ -42,7 +43,7 @@ static void write_time(struct json *json, const struct recording_facts *facts, u
 	json_time_ms(json, (int64_t)profile_time_ns(facts, time_ns));
 }
 
-void meta_write_common(struct json *json, const struct recording_facts *facts)
+void meta_write_common(struct json *json, const struct recording_facts *facts, bool is_whole)
 {
 	json_key_u64(json, "version", GECKO_VERSION);
 	json_key_time_ms(json, "startTime", (int64_t)(facts->start_real_ns - facts->lead_ns));
@@ -52,7 +53,11 @@ void meta_write_common(struct json *json, const struct recording_facts *facts)
 			     facts->start_ns - facts->lead_ns);
 	json_key_time_ms(json, "interval", (int64_t)facts->interval_ns);
 	write_categories(json);
-	json_key_literal(json, "markerSchema", "[]");
+	json_key(json, "markerSchema");
+	if (is_whole)
+		marker_json_schemas(json);
+	else
+		json_literal(json, "[]");
 }
 
 static void write_known(struct json *json, const char *key, const char *text)

@@ -19,6 +19,7 @@
 #include "format/document.h"
 #include "format/json.h"
 #include "format/logs.h"
+#include "format/marker_json.h"
 #include "format/processed_code.h"
 #include "format/processed_meta.h"
 #include "format/processed_process.h"
@@ -40,6 +41,7 @@ struct processed {
 	struct spools of_threads, of_stacks;
 	struct processed_code *code;
 	struct processed_stacks stacks;
+	struct marker_text *marker_text;
 	struct processed_process *process; /* NULL: none has begun */
 	struct processed_shown shown;
 	uint32_t thread_count;
@@ -56,7 +58,7 @@ static int begin_process(struct profile_sink *sink, struct profile_process *proc
 {
 	struct processed *processed = processed_of(sink);
 	const struct processed_tables tables = {processed->code, &processed->stacks,
-						processed->of_threads.pool};
+						processed->of_threads.pool, processed->marker_text};
 	int err = processed->thread_count ? processed_stacks_share(&processed->stacks) : 0;
 
 	return err ? err : processed_process_open(&processed->process, process, &tables);
@@ -71,6 +73,12 @@ static int add_row(struct profile_sink *sink, struct profile_thread *thread,
 		   const struct profile_row *row)
 {
 	return processed_process_row(processed_of(sink)->process, thread, row);
+}
+
+static int add_marker(struct profile_sink *sink, struct profile_thread *thread,
+		      const struct profile_marker *marker)
+{
+	return processed_process_marker(processed_of(sink)->process, thread, marker);
 }
 
 /* A process that was asked for is shown, however little it did. 0 or -ENOMEM. */
@@ -216,6 +224,7 @@ static void close_processed(struct profile_sink *sink)
 	processed_stacks_close(&processed->stacks);
 	processed_code_close(processed->code);
 	document_close(&processed->document);
+	marker_text_close(processed->marker_text);
 	close_spools(&processed->of_threads);
 	close_spools(&processed->of_stacks);
 	free(processed->shown.arguments);
@@ -233,6 +242,8 @@ static int open_processed(struct processed *processed, const struct profile_inpu
 		err = open_spools(&processed->of_stacks, output);
 	if (!err)
 		err = processed_code_open(&processed->code);
+	if (!err)
+		err = marker_text_open(&processed->marker_text);
 	return err ? err : processed_stacks_open(&processed->stacks, processed->of_stacks.pool);
 }
 
@@ -240,6 +251,7 @@ static const struct profile_sink_ops processed_ops = {
 	.begin_process = begin_process,
 	.begin_thread = begin_thread,
 	.row = add_row,
+	.marker = add_marker,
 	.end_process = end_process,
 	.end = end_document,
 	.close = close_processed,

@@ -25,14 +25,11 @@
 #include "format/thread_json.h"
 #include "profile/frames.h"
 #include "profile/libs.h"
+#include "profile/marker.h"
 #include "profile/model.h"
 #include "profile/stacks.h"
 #include "target/object.h"
 #include "target/process.h"
-
-#define NO_MARKERS                                                                                 \
-	"{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],\"category\":[],"   \
-	"\"length\":0}"
 
 /* By number of the process: the row that all share. */
 struct rows {
@@ -302,6 +299,18 @@ int processed_process_row(struct processed_process *process, struct profile_thre
 	return err ? err : processed_thread_row(thread->of_sink, row, stack);
 }
 
+int processed_process_marker(struct processed_process *process, struct profile_thread *thread,
+			     const struct profile_marker *marker)
+{
+	uint32_t name;
+	int err = processed_code_string(process->tables.code, marker->name, marker->name_length,
+					&name);
+
+	return err ? err
+		   : processed_thread_marker(thread->of_sink, marker, name,
+					     process->tables.marker_text);
+}
+
 uint64_t processed_process_bytes(const struct processed_process *process)
 {
 	uint64_t bytes = 0;
@@ -357,7 +366,8 @@ int processed_process_write_thread(const struct profile_thread *thread, struct j
 	meta_write_pauses(json, thread->process->facts);
 	json_key(json, "samples");
 	err = processed_thread_write(thread->of_sink, json);
-	json_key_literal(json, "markers", NO_MARKERS);
+	if (!err)
+		err = processed_thread_write_markers(thread->of_sink, json);
 	json_object_end(json);
 	return err ? err : json_error(json);
 }

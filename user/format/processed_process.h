@@ -10,9 +10,11 @@
 #include <stdint.h>
 
 struct json;
+struct marker_text;
 struct processed_code;
 struct processed_process;
 struct processed_stacks;
+struct profile_marker;
 struct profile_process;
 struct profile_row;
 struct profile_thread;
@@ -23,6 +25,7 @@ struct processed_tables {
 	struct processed_code *code;
 	struct processed_stacks *stacks;
 	struct spool_pool *pool; /* for the columns of threads */
+	struct marker_text *marker_text;
 };
 
 /* 0 or -ENOMEM. NULL is fine for close. */
@@ -30,10 +33,12 @@ int processed_process_open(struct processed_process **out, struct profile_proces
 			   const struct processed_tables *tables);
 void processed_process_close(struct processed_process *process);
 
-/* The first is before the second, for the same thread. 0, -ENOMEM, -E2BIG: too many stacks; -errno of the spool. */
+/* The first is before the others, for the same thread. 0, -ENOMEM, -E2BIG: too many stacks; -errno of the spool. */
 int processed_process_thread(struct processed_process *process, struct profile_thread *thread);
 int processed_process_row(struct processed_process *process, struct profile_thread *thread,
 			  const struct profile_row *row);
+int processed_process_marker(struct processed_process *process, struct profile_thread *thread,
+			     const struct profile_marker *marker);
 
 /* Bytes of its threads' columns: all that has a size worth mentioning. */
 uint64_t processed_process_bytes(const struct processed_process *process);

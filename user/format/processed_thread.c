@@ -8,6 +8,7 @@
 #include "format/column.h"
 #include "format/json.h"
 #include "format/processed_code.h"
+#include "format/processed_markers.h"
 #include "format/spool.h"
 #include "profile/model.h"
 
@@ -15,6 +16,7 @@ struct processed_thread {
 	struct spool_pool *pool;
 	struct spool *stacks, *times, *cpu;
 	struct spool *weights; /* NULL: all weigh 1 so far */
+	struct processed_markers *markers; /* NULL: none so far */
 	uint64_t row_count;
 	uint64_t time_ns; /* of the last row */
 	uint32_t stack; /* the same */
@@ -51,6 +53,7 @@ void processed_thread_close(struct processed_thread *thread)
 	spool_close(thread->times);
 	spool_close(thread->cpu);
 	spool_close(thread->weights);
+	processed_markers_close(thread->markers);
 	free(thread);
 }
 
@@ -134,6 +137,14 @@ int processed_thread_row(struct processed_thread *thread, const struct profile_r
 	return err ? err : put_row(thread, &row);
 }
 
+int processed_thread_marker(struct processed_thread *thread, const struct profile_marker *marker,
+			    uint32_t name, struct marker_text *text)
+{
+	int err = thread->markers ? 0 : processed_markers_open(&thread->markers, thread->pool);
+
+	return err ? err : processed_markers_add(thread->markers, marker, name, text);
+}
+
 uint64_t processed_thread_cpu_ns(const struct processed_thread *thread)
 {
 	return thread->cpu_ns;
@@ -163,4 +174,9 @@ int processed_thread_write(struct processed_thread *thread, struct json *json)
 	json_key_u64(json, "length", thread->row_count);
 	json_object_end(json);
 	return err;
+}
+
+int processed_thread_write_markers(struct processed_thread *thread, struct json *json)
+{
+	return processed_markers_write(thread->markers, json);
 }

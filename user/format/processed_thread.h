@@ -16,7 +16,9 @@
 #include <stdint.h>
 
 struct json;
+struct marker_text;
 struct processed_thread;
+struct profile_marker;
 struct profile_row;
 struct profile_thread;
 struct spool_pool;
@@ -28,6 +30,9 @@ void processed_thread_close(struct processed_thread *thread);
 /* Adds a row; `stack`: of the table of stacks, PROCESSED_NONE: none, or that of the row before. 0 or -errno of the spool. */
 int processed_thread_row(struct processed_thread *thread, const struct profile_row *row,
 			 uint32_t stack);
+/* `name`: the number of the shared string. 0, -ENOMEM, -errno of the spool. */
+int processed_thread_marker(struct processed_thread *thread, const struct profile_marker *marker,
+			    uint32_t name, struct marker_text *text);
 /* CPU time in all rows. */
 uint64_t processed_thread_cpu_ns(const struct processed_thread *thread);
 
@@ -35,5 +40,7 @@ uint64_t processed_thread_cpu_ns(const struct processed_thread *thread);
 uint64_t processed_thread_bytes(const struct processed_thread *thread);
 /* The value of "samples". 0, or -errno of reading what was spilled. */
 int processed_thread_write(struct processed_thread *thread, struct json *json);
+/* The member "markers"; errors as above. */
+int processed_thread_write_markers(struct processed_thread *thread, struct json *json);
 
 #endif

@@ -18,3 +18,13 @@ bool profile_is_main(const struct profile_thread *thread)
 {
 	return thread->thread->tid == thread->process->process->tgid;
 }
+
+bool profile_has_time(const struct recording_facts *facts, const struct profile_filter *filter,
+		      uint64_t time_ns)
+{
+	if (facts->is_cut && time_ns < facts->start_ns)
+		return false;
+	if (facts->until_ns && time_ns > facts->until_ns)
+		return false;
+	return profile_filter_time(filter, profile_time_ns(facts, time_ns));
+}

@@ -11,7 +11,8 @@
  * Stacks, frames and functions are numbered 0, 1, 2, ... in each process, in order of first use. Names are in parts: it
  * is for a format to say "f (in lib)". Times are nanoseconds since the profile's time 0.
  *
- * Markers and counters will stand beside the rows of a thread and a process, once something records them.
+ * Beside its rows a thread has markers (marker.h). Counters will stand beside the threads of a process, once something
+ * records them.
  */
 #ifndef GECKOBPF_PROFILE_MODEL_H
 #define GECKOBPF_PROFILE_MODEL_H
@@ -153,5 +154,12 @@ static inline uint64_t profile_time_ns(const struct recording_facts *facts, uint
 {
 	return facts->lead_ns + (time_ns > facts->start_ns ? time_ns - facts->start_ns : 0);
 }
+
+/*
+ * Whether what was recorded at that time of the recording is in the profile. Outside of it is the time of which
+ * something was overwritten, what a capture's end has passed, and what is not wanted.
+ */
+bool profile_has_time(const struct recording_facts *facts, const struct profile_filter *filter,
+		      uint64_t time_ns);
 
 #endif

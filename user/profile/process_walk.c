@@ -16,6 +16,8 @@
 #include "buffer/profile_buffer.h"
 #include "profile/frames.h"
 #include "profile/libs.h"
+#include "profile/marker.h"
+#include "profile/process_name.h"
 #include "profile/sink.h"
 #include "profile/stacks.h"
 #include "profile/tally.h"
@@ -30,6 +32,7 @@ struct process_walk {
 	struct profile_pass *pass;
 	struct process *process;
 	struct profile_process shown;
+	char *name; /* of the process that is shown */
 	bool is_begun; /* the sink knows it */
 	const struct thread **known; /* by thread number; NULL: no thread has it */
 	bool *is_wanted; /* the same */
@@ -56,44 +59,9 @@ static void close_walk(struct process_walk *walk)
 	free(walk->shown.threads);
 	free(walk->known);
 	free(walk->is_wanted);
-	free((char *)walk->shown.name);
+	free(walk->name);
 	stacks_close(walk->shown.stacks);
 	frames_close(walk->shown.frames);
-}
-
-/*
- * Where the arguments after the first `count` begin to be too many. Arguments are joined by
- * blanks.
- */
-static size_t arguments_length(const char *arguments, size_t count)
-{
-	size_t length = 0;
-
-	for (; count && arguments[length]; count--) {
-		length += strspn(arguments + length, " ");
-		length += strcspn(arguments + length, " ");
-	}
-	return length;
-}
-
-static int name_process(struct profile_process *shown)
-{
-	const struct process *process = shown->process;
-	size_t name_length = strnlen(process->name, sizeof(process->name)), length = 0;
-	const char *arguments = process->cmdline ? strchr(process->cmdline, ' ') : NULL;
-	char *text;
-
-	if (arguments)
-		length = arguments_length(arguments, shown->facts->include_args);
-	text = calloc(1, name_length + length + 1);
-	if (!text)
-		return -ENOMEM;
-	memcpy(text, process->name, name_length);
-	if (length)
-		memcpy(text + name_length, arguments, length);
-	shown->name = text;
-	shown->name_length = name_length + length;
-	return 0;
 }
 
 static int open_tables(struct process_walk *walk)
@@ -149,7 +117,11 @@ static int open_walk(struct process_walk *walk, struct profile_pass *pass, struc
 	err = open_threads(walk);
 	if (!err)
 		err = open_tables(walk);
-	return err ? err : name_process(&walk->shown);
+	if (!err)
+		err = process_name_make(process, walk->shown.facts->include_args, &walk->name,
+					&walk->shown.name_length);
+	walk->shown.name = walk->name;
+	return err;
 }
 
 /* ---- threads --------------------------------------------------------------------------- */
@@ -209,21 +181,6 @@ static int on_node(void *context, uint32_t number, uint32_t prefix, const struct
 	return stacks_add_node(walk->shown.stacks, number, prefix, frame);
 }
 
-/*
- * Outside of it are samples of whose time others were overwritten, those that a capture's end has passed, and those
- * that are not wanted.
- */
-static bool is_in_profile(const struct profile_process *shown, const struct sample_view *sample)
-{
-	const struct recording_facts *facts = shown->facts;
-
-	if (facts->is_cut && sample->time_ns < facts->start_ns)
-		return false;
-	if (facts->until_ns && sample->time_ns > facts->until_ns)
-		return false;
-	return profile_filter_time(&shown->filter, profile_time_ns(facts, sample->time_ns));
-}
-
 /* 0, or -EBADMSG: no thread has this number. */
 static int find_thread(struct process_walk *walk, const struct sample_view *sample,
 		       uint32_t *number)
@@ -247,7 +204,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 	int err;
 
 	progress_add(&walk->reading, 1);
-	if (!is_in_profile(&walk->shown, sample))
+	if (!profile_has_time(walk->shown.facts, &walk->shown.filter, sample->time_ns))
 		return 0;
 	err = find_thread(walk, sample, &number);
 	if (err || !walk->is_wanted[number])
@@ -373,11 +330,34 @@ static int count_functions(struct process_walk *walk)
 	return err;
 }
 
+/* If markers of the main thread are wanted: they are of the process as a whole. */
+static int send_markers(struct process_walk *walk)
+{
+	struct marker_pass pass = {
+		.recording = &walk->pass->source->recording,
+		.process = &walk->shown,
+		.sink = walk->pass->sink,
+		.family = walk->pass->family,
+	};
+	size_t i;
+
+	for (i = 0; i < walk->shown.thread_count && !pass.main; i++)
+		if (profile_is_main(walk->shown.threads[i]))
+			pass.main = walk->shown.threads[i];
+	if (!pass.main || !profile_filter_process(&walk->shown.filter, walk->process) ||
+	    !profile_filter_thread(&walk->shown.filter, pass.main->thread))
+		return 0;
+	return markers_send(&pass);
+}
+
 static int end_process(struct process_walk *walk, struct progress *progress)
 {
 	struct profile_sink *sink = walk->pass->sink;
 	struct progress rest;
 	int err = end_threads(walk);
+
+	if (!err)
+		err = send_markers(walk);
 
 	progress_split(&rest, progress, PROCESS_UNITS - READING_UNITS, NULL, 1);
 	if (!err)

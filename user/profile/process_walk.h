@@ -7,6 +7,7 @@
 
 #include "profile/profile.h"
 
+struct family;
 struct libs;
 struct process;
 struct symbols;
@@ -24,6 +25,7 @@ struct profile_pass {
 	struct libs *libs; /* of the source */
 	struct symbols *symbols; /* the same; NULL: no names are wanted */
 	struct tally *tally;
+	const struct family *family; /* of the source */
 	struct profile_summary summary; /* without the top */
 };
 

@@ -6,6 +6,7 @@
  *     begin_thread  begin_thread     each before its first row
  *     row row row row row ...        of all its threads, as they were recorded: in order of time within a thread
  *     begin_thread row ...           threads without samples, and what each used after its last one
+ *     marker marker ...              of any thread that has begun, in any order, at any time before end_process
  *   end_process                      all is there: tables, threads in order, libs
  *   begin_process ...                one process at a time, so its tables are forgotten then
  *   end                              what the whole has to say of itself
@@ -20,6 +21,7 @@
 
 #include "profile/model.h"
 
+struct profile_marker;
 struct profile_sink;
 struct profile_summary;
 struct progress;
@@ -29,6 +31,9 @@ struct profile_sink_ops {
 	int (*begin_thread)(struct profile_sink *sink, struct profile_thread *thread);
 	int (*row)(struct profile_sink *sink, struct profile_thread *thread,
 		   const struct profile_row *row);
+	/* NULL: the format has no markers. See marker.h. */
+	int (*marker)(struct profile_sink *sink, struct profile_thread *thread,
+		      const struct profile_marker *marker);
 	/* `progress`: the piece of work that this is. Frees what `of_sink` of the process and its threads points to. */
 	int (*end_process)(struct profile_sink *sink, struct profile_process *process,
 			   struct progress *progress);

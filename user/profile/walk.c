@@ -8,21 +8,14 @@
 
 #include "base/progress.h"
 #include "buffer/profile_buffer.h"
+#include "profile/family.h"
 #include "profile/libs.h"
 #include "profile/process_walk.h"
 #include "profile/sink.h"
 #include "profile/tally.h"
+#include "profile/tracks.h"
 #include "symbol/symbols.h"
 #include "target/process.h"
-
-/* A process that was asked for is shown even if it never ran, but only as what it was at the end. */
-static bool keeps_empty(const struct profile_pass *pass, const struct process *process)
-{
-	if (!process->is_root ||
-	    processes_latest(pass->source->recording.processes, process->tgid) != process)
-		return false;
-	return !process->died_ns || process->died_ns > pass->source->recording.facts->start_ns;
-}
 
 /* The process that stands for a recording without samples: the first root, or else the first. */
 static struct process *first_process(struct processes *processes)
@@ -70,7 +63,9 @@ static int walk_processes(struct profile_pass *pass, struct progress *all)
 
 		progress_split(&part, all, work_of(process), NULL, PROCESS_UNITS);
 		if (profile_filter_process(&pass->input->filter, process))
-			err = process_walk(pass, process, keeps_empty(pass, process), &part);
+			err = process_walk(pass, process,
+					   tracks_keep_empty(&pass->source->recording, process),
+					   &part);
 		progress_end(&part);
 	}
 	return err;
@@ -95,6 +90,26 @@ static void close_names(struct profile_pass *pass)
 	pass->libs = NULL;
 }
 
+/* Only a sink that has markers asks who belongs to whom. */
+static int walk_families(struct profile_pass *pass, struct progress *all)
+{
+	struct tracks *tracks = NULL;
+	struct family *family = NULL;
+	int err = 0;
+
+	if (pass->sink->ops->marker)
+		err = tracks_open(&tracks, &pass->source->recording, &pass->input->filter);
+	if (!err && tracks)
+		err = family_open(&family, &pass->source->recording, tracks);
+	tracks_close(tracks);
+	pass->family = family;
+	if (!err)
+		err = walk_processes(pass, all);
+	pass->family = NULL;
+	family_close(family);
+	return err;
+}
+
 static int walk_source(struct profile_pass *pass, const struct profile_input *source,
 		       struct progress *all)
 {
@@ -104,7 +119,7 @@ static int walk_source(struct profile_pass *pass, const struct profile_input *so
 	pass->source = source;
 	err = open_names(pass);
 	if (!err)
-		err = walk_processes(pass, all);
+		err = walk_families(pass, all);
 	/* A profile without threads is refused. */
 	first = pass->summary.processes || source->next
 			? NULL

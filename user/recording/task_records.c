@@ -7,6 +7,7 @@
 #include "target/process.h"
 #include "target/procfs.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* ---- names and CPU time ------------------------------------------------------- */
@@ -33,6 +34,30 @@ static void note_cpu(struct thread *thread, uint64_t cpu_ns)
 		thread->cpu_last_ns = cpu_ns;
 }
 
+/* ---- who made it, and how it ended --------------------------------------------- */
+
+static void set_parent(struct process *process, const struct gb_task *parent)
+{
+	if (parent->tgid)
+		process->parent = (struct process_parent){
+			.tgid = parent->tgid,
+			.exec_id = parent->exec_id,
+			.key_ns = parent->group_start_ns,
+		};
+}
+
+/* What its first thread ended with is what the process did; of others it is known only if that one was not met. */
+static void note_end(struct thread *thread, const struct gb_task_event *event)
+{
+	struct process_end *end = &thread->process->end;
+
+	if (!end->is_known || thread->tid == thread->process->tgid)
+		end->status = event->exit_code;
+	end->is_known = true;
+	if (event->max_rss_bytes > end->max_rss_bytes)
+		end->max_rss_bytes = event->max_rss_bytes;
+}
+
 /* ---- task events -------------------------------------------------------------- */
 
 static void on_seen(struct records *records, struct thread *thread,
@@ -43,6 +68,7 @@ static void on_seen(struct records *records, struct thread *thread,
 
 	thread->roll_call = records->roll_call;
 	note_cpu(thread, event->cpu_ns);
+	set_parent(process, &event->parent);
 	if (!is_new || !records->config.use_proc || process->is_kernel)
 		return;
 	process->cmdline = procfs_cmdline((pid_t)process->tgid);
@@ -62,6 +88,7 @@ static void on_fork(struct records *records, struct thread *thread,
 	if (thread->tid != process->tgid)
 		return;
 	process->born_ns = event->hdr.time_ns;
+	set_parent(process, &event->parent);
 	if (processes_thread(records->config.processes, &event->parent, &parent)) {
 		records->counts.no_memory++;
 		return;
@@ -106,8 +133,11 @@ static void on_exec(struct records *records, struct thread *thread,
 	thread->born_ns = event->hdr.time_ns;
 	thread->cpu_first_ns = event->cpu_ns;
 	process->born_ns = event->hdr.time_ns;
-	if (process->previous && process->previous->key_ns == process->key_ns)
+	process->is_execed = true;
+	if (process->previous && process->previous->key_ns == process->key_ns) {
+		process->parent = process->previous->parent;
 		end_image(records, process->previous, event);
+	}
 	if (records->config.use_proc && !process->cmdline)
 		process->cmdline = procfs_cmdline((pid_t)process->tgid);
 	if (!early_mappings_take(&records->early_mappings, process->tgid, &process->space) &&
@@ -122,6 +152,7 @@ static void on_exit_event(struct records *records, struct thread *thread,
 {
 	thread->died_ns = event->hdr.time_ns;
 	note_cpu(thread, event->cpu_ns);
+	note_end(thread, event);
 	if (event->live_threads)
 		return;
 	records_mark_dead(records, thread->process, event->hdr.time_ns);
@@ -139,9 +170,11 @@ static const task_handler task_handlers[] = {
 
 static void apply(struct records *records, const void *record, size_t size)
 {
-	const struct gb_task_event *event = record;
+	struct gb_task_event whole = {0};
+	const struct gb_task_event *event = &whole;
 	struct thread *thread;
 
+	memcpy(&whole, record, size < sizeof(whole) ? size : sizeof(whole));
 	if (event->what < GB_TASK_SEEN || event->what > GB_TASK_EXIT) {
 		records->counts.bad_records++;
 		return;
@@ -163,6 +196,6 @@ static void apply(struct records *records, const void *record, size_t size)
 const struct record_kind task_record = {
 	.kind = GB_RECORD_TASK,
 	.order = RECORD_IN_ORDER,
-	.min_bytes = sizeof(struct gb_task_event),
+	.min_bytes = offsetof(struct gb_task_event, max_rss_bytes),
 	.apply = apply,
 };

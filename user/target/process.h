@@ -75,6 +75,20 @@ struct process_archived {
 	bool has_cmdline;
 };
 
+/* Names the image that made a process; tgid 0: not known. */
+struct process_parent {
+	uint32_t tgid, exec_id;
+	uint64_t key_ns;
+};
+
+/* How a process ended, as far as it is known; an image that exec replaced has none of it. */
+struct process_end {
+	bool is_known;
+	int32_t status; /* as wait(2) encodes it */
+	uint64_t
+		max_rss_bytes; /* the most memory that it had, whatever image it was; 0: not known */
+};
+
 struct process {
 	uint32_t number; /* unique and small; used again when the process is dropped */
 	uint32_t tgid;
@@ -90,6 +104,9 @@ struct process {
 	bool is_counted; /* among those whose exit ends the recording; see recording/records.h */
 	bool is_changed; /* since it was last archived; set where it is changed */
 	struct process_archived archived;
+	struct process_parent parent; /* the same for all images of a process */
+	bool is_execed; /* exec made this image of the one before; false: it did not, or it is not known */
+	struct process_end end;
 	struct process *previous; /* the image before it under this tgid; NULL: none known */
 	char name[THREAD_NAME_BYTES]; /* the main thread's, which ps(1) shows */
 	char *cmdline; /* arguments joined by blanks; NULL: not known */
