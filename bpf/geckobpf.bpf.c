@@ -13,6 +13,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "geckobpf_abi.h"
+#include "geckobpf_names.h"
 
 #include "compat.bpf.h"
 #include "maps.bpf.h"

@@ -8,8 +8,12 @@
 
 /* ---- configuration: set before load, so the verifier drops what is off ---- */
 const volatile __u32 cfg_own_tgid; /* the profiler, never profiled */
+const volatile __u32
+	cfg_ancestors[GB_ANCESTORS]; /* its parent, that one's, and so on; 0: no more */
 const volatile bool cfg_all; /* every process; `targets` is not used */
 const volatile bool cfg_kernel_stacks;
+const volatile bool cfg_picks_threads; /* only those with such names have samples */
+const volatile __u64 cfg_thread_names[sizeof(struct gb_names) / sizeof(__u64)];
 const volatile __u64 cfg_period_ns = 1; /* of the timers */
 const volatile __u32 cfg_ring_mask; /* number of sample rings - 1; a power of two */
 /* unread bytes in a sample ring at which the reader is woken */

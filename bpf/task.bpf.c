@@ -44,18 +44,18 @@ static __always_inline void submit_event(struct gb_task_event *event, bool is_ur
 		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
-/*
- * A new process: a target if its parent is one. Whatever its pid meant before is over, so a reused
- * pid is not followed.
- */
-static __always_inline void adopt(__u32 parent_tgid, __u32 child_tgid)
+static __always_inline bool is_followed(__u32 tgid)
 {
-	struct gb_target *parent = bpf_map_lookup_elem(&targets, &parent_tgid);
-	struct gb_target child = {.armed = 1, .follow = 1};
+	struct gb_target *target = bpf_map_lookup_elem(&targets, &tgid);
 
-	if (!parent || !parent->armed || !parent->follow)
-		bpf_map_delete_elem(&targets, &child_tgid);
-	else if (bpf_map_update_elem(&targets, &child_tgid, &child, BPF_ANY))
+	return target && target->follow;
+}
+
+static __always_inline void adopt(__u32 tgid, bool armed)
+{
+	struct gb_target child = {.armed = armed, .follow = 1};
+
+	if (bpf_map_update_elem(&targets, &tgid, &child, BPF_ANY))
 		count(GB_STAT_TARGETS_FULL);
 }
 
@@ -75,13 +75,17 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct gb_task_event *event;
 	bool is_process = child->pid == child->tgid;
+	__u32 tgid = child->tgid;
 
-	if (!cfg_all && is_process)
-		adopt(parent->tgid, child->tgid);
-	if (!is_target(child->tgid))
+	/* Whatever its pid meant before is over, so a reused pid is not followed. */
+	if (!cfg_all && is_process && is_followed(parent->tgid))
+		adopt(tgid, true);
+	else if (!cfg_all && is_process)
+		bpf_map_delete_elem(&targets, &tgid);
+	if (!is_target(tgid))
 		return 0;
 	if (is_process)
-		inherit_mappings(parent->tgid, child->tgid);
+		inherit_mappings(parent->tgid, tgid);
 	event = reserve_event();
 	if (!event)
 		return 0;
@@ -153,6 +157,40 @@ int BPF_PROG(on_mmap, struct vm_area_struct *vma)
 	record->size = sizeof(*record);
 	record->time_ns = 0;
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+/* sudo, say: it ends when we do, so nobody would see that the last target has. */
+static __always_inline bool is_our_ancestor(__u32 tgid)
+{
+	int i;
+
+	for (i = 0; i < GB_ANCESTORS; i++)
+		if (cfg_ancestors[i] == tgid)
+			return true;
+	return false;
+}
+
+/*
+ * Read as a file: the running children of targets become targets, and one struct gb_task_event tells of each. A child that
+ * comes before its parent here has its turn when this is read again.
+ */
+SEC("iter/task")
+int adopt_children(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct gb_task_event event;
+	__u32 tgid;
+
+	if (!task || task->pid != task->tgid || task->signal->live.counter == 0)
+		return 0;
+	tgid = task->tgid;
+	if (tgid == cfg_own_tgid || bpf_map_lookup_elem(&targets, &tgid) ||
+	    !is_followed(task->real_parent->tgid))
+		return 0;
+	adopt(tgid, !is_our_ancestor(tgid));
+	describe_task(&event, task, GB_TASK_SEEN);
+	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
 	return 0;
 }
 

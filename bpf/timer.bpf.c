@@ -4,6 +4,21 @@
  * Its other side is user/capture/timer_source.c.
  */
 
+/* By its name as it is now, so a thread that is renamed comes or goes. Ticks that it does not want are none that it missed. */
+static __always_inline bool is_picked(void)
+{
+	const volatile struct gb_names *names = (const volatile struct gb_names *)cfg_thread_names;
+	struct run_state *state = current_run();
+	char name[GB_NAME_BYTES];
+
+	if (!bpf_get_current_comm(name, sizeof(name)) && gb_names_match(names, name))
+		return true;
+	count(GB_STAT_TICKS_NOT_PICKED);
+	if (state)
+		run_ticks_missed(state, bpf_ktime_get_ns());
+	return false;
+}
+
 SEC("?perf_event")
 int on_timer(struct bpf_perf_event_data *ctx)
 {
@@ -14,7 +29,7 @@ int on_timer(struct bpf_perf_event_data *ctx)
 	struct run_state *state;
 	__u32 key = scratch_key(SLOT_TIMER);
 
-	if (!is_target(TASK_FIELD(task, tgid)))
+	if (!is_target(TASK_FIELD(task, tgid)) || (cfg_picks_threads && !is_picked()))
 		return 0;
 	buffer = bpf_map_lookup_elem(&scratch, &key);
 	if (!buffer)

@@ -37,7 +37,7 @@ room_of()
 {
 	case $1 in
 	*.skel.h) echo skel ;;
-	arch/* | geckobpf_abi.h | geckobpf_frame.h | geckobpf/*) echo '' ;;
+	arch/* | geckobpf_abi.h | geckobpf_frame.h | geckobpf_names.h | geckobpf/*) echo '' ;;
 	*/*) echo "${1%%/*}" ;;
 	*) echo "$2" ;;
 	esac

@@ -118,9 +118,11 @@ struct gb_task_event {
 
 /* Value of the `targets` map: a process that is profiled. */
 struct gb_target {
-	__u32 armed; /* 0: a command that waits for its exec; nothing is recorded yet */
+	__u32 armed; /* 0: nothing is recorded of it until its exec: a command, or who waits for the profiler */
 	__u32 follow; /* 1: the children it forks become targets as well */
 };
+
+#define GB_ANCESTORS 8 /* of the profiler, that are known to be */
 
 /* ---- unwind tables: written by user space into maps, read by the unwinder ---- */
 
@@ -231,6 +233,7 @@ struct gb_unwind_rule {
 enum gb_stat {
 	GB_STAT_TICKS, /* timer interrupts that found a target running */
 	GB_STAT_TICKS_MISSED, /* and those that did not come, or so late that it was time for the next */
+	GB_STAT_TICKS_NOT_PICKED, /* timer interrupts that found another of its threads than those that are wanted */
 	GB_STAT_SAMPLES, /* samples handed to user space */
 	GB_STAT_RING_FULL, /* samples lost: no room in the ring */
 	GB_STAT_CONTROL_FULL, /* task events lost: no room in the control ring */

@@ -184,6 +184,7 @@ static void test_self(void **state)
 	assert_int_equal(procfs_pid(getpid(), &info), 0);
 	assert_int_equal(info.state, PID_RUNS);
 	assert_int_equal(info.tgid, getpid());
+	assert_int_equal(info.parent, getppid());
 	assert_in_range(info.thread_count, 1, 2); /* LeakSanitizer and others may have one */
 	assert_int_equal(fd_read_file("/proc/self/comm", &comm, NULL), 0);
 	comm[strcspn(comm, "\n")] = '\0';
@@ -227,6 +228,9 @@ static void test_zombie(void **state)
 
 	assert_int_equal(procfs_pid(child, &info), 0);
 	assert_int_equal(info.state, PID_ZOMBIE);
+	assert_int_equal(info.parent, getpid());
+	assert_false(procfs_has_child(getpid())); /* that runs */
+	assert_true(procfs_has_child(getppid())); /* this one */
 	assert_string_not_equal(info.name, "");
 	assert_null(procfs_cmdline(child));
 	assert_int_equal(waitpid(child, NULL, 0), child);

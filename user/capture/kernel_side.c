@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "target/procfs.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,12 +20,15 @@
 
 #include "geckobpf.skel.h"
 #include "geckobpf_abi.h"
+#include "geckobpf_names.h"
 
 #define MAX_RINGS 64
 #define CPUS_PER_RING 8
 #define MIN_RING_TOTAL (8UL << 20) /* raw samples of a large program that starts come 64 KiB each */
 #define MAX_RING_TOTAL (512UL << 20)
 #define BYTES_PER_SAMPLE 512 /* of a usual stack; one second of them must fit */
+
+#define MAX_READINGS 100 /* of the list of tasks, each of which found descendants of targets */
 
 /* A map's memory, mapped here as well. */
 struct shared_memory {
@@ -82,13 +86,29 @@ static void size_rings(struct kernel_side *kernel, const struct kernel_side_conf
 	kernel->ring_bytes = power_of_two_above(total / kernel->ring_count);
 }
 
+static void name_ancestors(__u32 ancestors[GB_ANCESTORS])
+{
+	struct pid_info info = {.parent = (uint32_t)getppid()};
+	size_t i;
+
+	for (i = 0; i < GB_ANCESTORS && info.parent; i++) {
+		ancestors[i] = info.parent;
+		if (procfs_pid((pid_t)info.parent, &info))
+			break;
+	}
+}
+
 static void configure(struct kernel_side *kernel, const struct kernel_side_config *config)
 {
 	struct geckobpf__rodata *rodata = kernel->skel->rodata;
 
 	rodata->cfg_own_tgid = (__u32)getpid();
+	name_ancestors(rodata->cfg_ancestors);
 	rodata->cfg_all = config->all;
 	rodata->cfg_kernel_stacks = config->kernel_stacks;
+	rodata->cfg_picks_threads = config->threads != NULL;
+	if (config->threads)
+		memcpy(rodata->cfg_thread_names, config->threads, sizeof(rodata->cfg_thread_names));
 	rodata->cfg_period_ns = NS_PER_SEC / config->rate_hz;
 	rodata->cfg_ring_mask = (__u32)kernel->ring_count - 1;
 	rodata->cfg_wake_bytes = kernel->ring_bytes / 4;
@@ -300,17 +320,50 @@ static int read_tasks(int fd, void (*take)(void *context, const void *record, si
 	}
 }
 
-int kernel_side_list_tasks(struct kernel_side *kernel,
-			   void (*take)(void *context, const void *record, size_t size),
-			   void *context)
+static int read_iterator(const struct bpf_link *link,
+			 void (*take)(void *context, const void *record, size_t size),
+			 void *context)
 {
 	int fd, err;
 
-	fd = bpf_iter_create(bpf_link__fd(kernel->skel->links.list_tasks));
+	fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
 		return -errno;
 	err = read_tasks(fd, take, context);
 	close(fd);
+	return err;
+}
+
+int kernel_side_list_tasks(struct kernel_side *kernel,
+			   void (*take)(void *context, const void *record, size_t size),
+			   void *context)
+{
+	return read_iterator(kernel->skel->links.list_tasks, take, context);
+}
+
+static void count_task(void *context, const void *record, size_t size)
+{
+	size_t *count = context;
+
+	(void)record, (void)size;
+	++*count;
+}
+
+/* A reading finds all generations whose pids rise from parent to child, which is the rule. */
+int kernel_side_adopt_children(struct kernel_side *kernel)
+{
+	struct bpf_link *link = bpf_program__attach(kernel->skel->progs.adopt_children);
+	size_t count = 1, all = 0;
+	int err = link ? 0 : -errno, i;
+
+	for (i = 0; i < MAX_READINGS && count && !err; i++) {
+		count = 0;
+		err = read_iterator(link, count_task, &count);
+		all += count;
+	}
+	bpf_link__destroy(link);
+	log_debug("%zu descendants of the targets run already%s", all,
+		  count ? "; perhaps there are more" : "");
 	return err;
 }
 

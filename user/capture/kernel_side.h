@@ -15,6 +15,7 @@
 
 struct gb_chunk;
 struct gb_mapping;
+struct gb_names;
 struct gb_page;
 struct gb_process_map;
 struct gb_unwind_rule;
@@ -24,6 +25,7 @@ struct kernel_side;
 struct kernel_side_config {
 	bool all; /* every process on the machine */
 	bool kernel_stacks;
+	const struct gb_names *threads; /* only those with such names have samples; NULL: all */
 	uint32_t rate_hz;
 	uint32_t cpu_count; /* online CPUs: sizes the rings */
 	const char *const
@@ -45,6 +47,12 @@ void kernel_side_detach(struct kernel_side *kernel);
 
 /* Makes `tgid` a target. `armed`: at once; otherwise from its exec on. `follow`: its future children as well. */
 int kernel_side_add_target(struct kernel_side *kernel, uint32_t tgid, bool armed, bool follow);
+
+/*
+ * Makes the descendants of followed targets, which run already, targets that are followed: to be called when the programs
+ * are attached, so that none is forked meanwhile that neither finds. 0 or -errno.
+ */
+int kernel_side_adopt_children(struct kernel_side *kernel);
 
 /* For sources, which attach their programs and set what these read. Lives as long as `kernel`. */
 struct geckobpf *kernel_side_skeleton(struct kernel_side *kernel);

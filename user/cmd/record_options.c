@@ -31,6 +31,7 @@ enum option_key {
 	KEY_USER_ONLY = 0x100,
 	KEY_KERNEL,
 	KEY_NO_CHILDREN,
+	KEY_THREADS,
 	KEY_PROFILE_NAME,
 	KEY_INCLUDE_ARGS,
 	KEY_TOP,
@@ -50,10 +51,12 @@ enum option_key {
 static const struct argp_option option_table[] = {
 	{NULL, 0, NULL, 0, "What to profile:", 1},
 	{"pid", 'p', "PID|NAME[,...]", 0,
-	 "These processes, their threads, and the children they fork", 0},
+	 "These processes, their threads, and all their descendants", 0},
 	{"all", 'a', NULL, 0, "Every process on the machine", 0},
-	{"no-children", KEY_NO_CHILDREN, NULL, 0, "Do not follow the children that a process forks",
-	 0},
+	{"no-children", KEY_NO_CHILDREN, NULL, 0,
+	 "Without descendants: neither those that run already nor those to come", 0},
+	{"threads", KEY_THREADS, "NAME[,NAME...]", 0,
+	 "Samples of threads with such names alone; * is any characters, ? is one", 0},
 	{NULL, 0, NULL, 0, "How:", 2},
 	{"rate", 'r', "HZ", 0,
 	 "Samples a second and CPU, 1 to 20000 (default 1000); 0.3 % fewer, so as to be in step "
@@ -201,6 +204,9 @@ static error_t parse_target_option(int key, char *value, struct record_options *
 		return pid_option_parse(&options->usage, value, &options->pids);
 	case 'a':
 		options->config.all = true;
+		return 0;
+	case KEY_THREADS:
+		options->config.threads = value;
 		return 0;
 	case KEY_NO_CHILDREN:
 		options->config.children = false;

@@ -23,12 +23,13 @@ void record_text_announce(const struct session *session, const struct session_co
 	if (config->all)
 		log_info("all processes (%zu, %zu threads), %u Hz, %s; Ctrl-C stops",
 			 target.processes, target.threads, rate_hz, stacks);
-	else if (config->pid_count > 1)
-		log_info("%s (pid %u) and %zu more processes, %u Hz, %s; Ctrl-C stops", target.name,
-			 target.tgid, config->pid_count - 1, rate_hz, stacks);
 	else if (config->argv)
 		log_info("%s (pid %u), %u Hz, %s; Ctrl-C stops", target.name, target.tgid, rate_hz,
 			 stacks);
+	else if (target.processes > 1)
+		log_info("%s (pid %u) and %zu more process%s, %u Hz, %s; Ctrl-C stops", target.name,
+			 target.tgid, target.processes - 1, target.processes == 2 ? "" : "es",
+			 rate_hz, stacks);
 	else
 		log_info("%s (pid %u, %u thread%s), %u Hz, %s; Ctrl-C stops", target.name,
 			 target.tgid, target.thread_count, target.thread_count == 1 ? "" : "s",

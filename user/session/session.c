@@ -15,6 +15,7 @@
 #include "capture/sideband.h"
 #include "capture/sources.h"
 #include "recording/records.h"
+#include "session/no_samples.h"
 #include "session/save.h"
 #include "session/sampling_period.h"
 #include "session/snapshot.h"
@@ -250,6 +251,8 @@ int session_save(struct session *session)
 	if (!session->stream || session->config->output || stream_err)
 		err = save_profile(session);
 	profile_memory_resume(session->memory);
+	if (!err && !stream_err)
+		no_samples_tell(session);
 	return err ? err : stream_err;
 }
 

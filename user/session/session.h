@@ -36,7 +36,9 @@ struct session_config {
 	char **argv; /* a command, NULL-terminated */
 	const sigset_t *
 		command_mask; /* the signals that it has blocked; NULL: those that the caller has */
-	bool children; /* and the children that they fork */
+	bool children; /* and their descendants: those that run already, and those to come */
+	const char *
+		threads; /* only threads with such names have samples: see capture/thread_names.h; NULL: all */
 	uint32_t rate_hz;
 	double duration_s; /* 0: until something else ends it */
 	double delay_s; /* take samples only after this time */

@@ -66,6 +66,8 @@ static void describe_options(const struct session *session, struct command_line 
 	       config->addresses ? "addresses" : "names");
 	if (config->duration_s > 0)
 		append(out, " --duration %g", config->duration_s);
+	if (config->threads)
+		append(out, " --threads %s", config->threads);
 	if (config->delay_s > 0)
 		append(out, " --delay %g", config->delay_s);
 	if (config->ring)

@@ -48,6 +48,7 @@ static int load(struct session *session, struct error *error)
 	const struct kernel_side_config kernel_config = {
 		.all = config->all,
 		.kernel_stacks = config->kernel_stacks,
+		.threads = config->threads ? &session->thread_names : NULL,
 		.rate_hz = config->rate_hz,
 		.cpu_count = (uint32_t)session->cpu_count,
 		.programs = sources_programs(session->sources),
@@ -68,6 +69,8 @@ static int attach(struct session *session, struct error *error)
 
 	if (!err)
 		err = kernel_side_attach(session->kernel);
+	if (!err && session->config->pid_count && session->config->children)
+		err = kernel_side_adopt_children(session->kernel);
 	if (err) {
 		error_set(error, err, "BPF programs", "cannot attach: %s", strerror(-err));
 		error_advise(error, "-v shows why");

@@ -9,6 +9,7 @@
 
 #include "base/stages.h"
 #include "capture/source.h"
+#include "geckobpf_names.h"
 #include "profile/profile.h"
 #include "session/phase.h"
 #include "session/session.h"
@@ -23,6 +24,7 @@ struct session {
 	void *context;
 
 	struct account account; /* the user behind sudo */
+	struct gb_names thread_names; /* what config->threads says, if it is there */
 	struct pid_info target; /* the first, or the command: names the file and the profile */
 	size_t cpu_count;
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "capture/kernel_side.h"
+#include "capture/thread_names.h"
 #include "recording/records.h"
 #include "session/state.h"
 #include "target/command.h"
@@ -74,13 +75,31 @@ static int check_pid(pid_t pid, struct pid_info *info, struct error *error)
 	return -EINVAL;
 }
 
+static int check_threads(struct session *session, struct error *error)
+{
+	const char *list = session->config->threads;
+	int err = list ? thread_names_compile(&session->thread_names, list) : 0;
+
+	if (!err)
+		return 0;
+	error_set(error, err, "--threads", "%s: %s", list,
+		  err == -E2BIG          ? "more than 60 characters"
+		  : err == -ENAMETOOLONG ? "a name of more than 15 characters, which no thread has"
+					 : "no name");
+	error_advise(error,
+		     "give names of threads, separated by commas; * is any characters, ? is one");
+	return err;
+}
+
 int targets_check(struct session *session, struct error *error)
 {
 	const struct session_config *config = session->config;
 	struct pid_info info;
 	size_t i;
-	int err = 0;
+	int err = check_threads(session, error);
 
+	if (err)
+		return err;
 	for (i = 0; i < config->pid_count && !err; i++) {
 		err = check_pid(config->pids[i], &info, error);
 		if (err)

@@ -93,6 +93,7 @@ int procfs_pid(pid_t pid, struct pid_info *out)
 	copy_name(status, out->name);
 	out->tgid = (uint32_t)field_number(status, "Tgid");
 	out->thread_count = (uint32_t)field_number(status, "Threads");
+	out->parent = (uint32_t)field_number(status, "PPid");
 	out->state = classify(pid, status, out);
 	free(status);
 	return 0;
@@ -140,6 +141,26 @@ pid_t procfs_find_inner_pid(pid_t inner)
 	}
 	closedir(proc);
 	return found;
+}
+
+bool procfs_has_child(pid_t pid)
+{
+	struct dirent *entry;
+	struct pid_info info;
+	bool has = false;
+	DIR *proc;
+
+	proc = opendir("/proc");
+	if (!proc)
+		return false;
+	while (!has && (entry = readdir(proc))) {
+		pid_t child = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		has = child && !procfs_pid(child, &info) && info.state == PID_RUNS &&
+		      info.parent == (uint32_t)pid;
+	}
+	closedir(proc);
+	return has;
 }
 
 bool procfs_in_initial_pid_namespace(void)

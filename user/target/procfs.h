@@ -26,6 +26,7 @@ struct pid_info {
 	char name[16];
 	uint32_t tgid; /* the process that it is a thread of */
 	uint32_t thread_count;
+	uint32_t parent; /* 0: it has none here */
 };
 
 /* Looks `pid` up. 0, or -errno if /proc cannot be read; a missing process is not an error. */
@@ -33,6 +34,9 @@ int procfs_pid(pid_t pid, struct pid_info *out);
 
 /* The pid, in our namespace, of a process that is `inner` in a pid namespace of its own. 0: there is none. */
 pid_t procfs_find_inner_pid(pid_t inner);
+
+/* Whether it has a child that is not a zombie. */
+bool procfs_has_child(pid_t pid);
 
 /* Whether we are in the initial pid namespace, whose pids the kernel side reports. */
 bool procfs_in_initial_pid_namespace(void);
