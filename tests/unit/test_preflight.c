@@ -138,6 +138,14 @@ static void test_capabilities(void **state)
 	assert_int_equal(in_child(check_without_rights, NULL), 0);
 }
 
+static void test_mounts(void **state)
+{
+	struct error error = {0};
+
+	assert_int_equal(preflight_mounts(&error), 0);
+	assert_int_equal(error.number, 0);
+}
+
 static void test_rate(void **state)
 {
 	static const char start[] =
@@ -171,6 +179,7 @@ int main(void)
 		cmocka_unit_test(test_odd_strings),
 		cmocka_unit_test(test_problem_is_bounded),
 		cmocka_unit_test(test_capabilities),
+		cmocka_unit_test(test_mounts),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_no_memory),
 	};

@@ -4,22 +4,15 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "capture/rights.h"
 #include "target/procfs.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
 
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 #define RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
@@ -82,49 +75,6 @@ int preflight_kernel(const char *release, const char *version, struct error *err
 	return 0;
 }
 
-static const struct {
-	cap_value_t value;
-	const char *name;
-	int admin_is_enough; /* CAP_SYS_ADMIN includes it */
-} needed[] = {
-	{CAP_BPF, "CAP_BPF", 1},
-	{CAP_PERFMON, "CAP_PERFMON", 1},
-	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", 0},
-};
-
-static int has_capability(cap_t held, cap_value_t value)
-{
-	cap_flag_value_t flag = CAP_CLEAR;
-
-	return !cap_get_flag(held, value, CAP_EFFECTIVE, &flag) && flag == CAP_SET;
-}
-
-static int check_capabilities(struct error *error)
-{
-	cap_t held = cap_get_proc();
-	char missing[128] = "";
-	size_t i;
-
-	if (!held)
-		return error_set(error, -errno, "capabilities", "cannot be checked");
-	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		size_t used = strlen(missing);
-
-		if (has_capability(held, needed[i].value) ||
-		    (needed[i].admin_is_enough && has_capability(held, CAP_SYS_ADMIN)))
-			continue;
-		snprintf(missing + used, sizeof(missing) - used, "%s%s", used ? ", " : "",
-			 needed[i].name);
-	}
-	cap_free(held);
-	if (!missing[0])
-		return 0;
-	error_set(error, -EPERM, geteuid() ? "not root" : "root without all its capabilities",
-		  "missing %s", missing);
-	error_advise(error, "run it with sudo");
-	return -EPERM;
-}
-
 static int check_rate(uint32_t rate_hz, struct error *error)
 {
 	unsigned long limit;
@@ -163,6 +113,24 @@ static int check_namespace(struct error *error)
 	return -ENOTSUP;
 }
 
+int preflight_mounts(struct error *error)
+{
+	static const struct {
+		const char *directory, *type, *file;
+	} wanted[] = {{"/proc", "proc", "/proc/self/stat"}, {"/sys", "sysfs", "/sys/kernel"}};
+	size_t i;
+
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		if (!access(wanted[i].file, F_OK))
+			continue;
+		error_set(error, -ENOTSUP, wanted[i].directory, "not mounted");
+		error_advise(error, "mount -t %s %s %s", wanted[i].type, wanted[i].type,
+			     wanted[i].directory);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
 int preflight_check(uint32_t rate_hz, struct error *error)
 {
 	struct utsname names;
@@ -170,7 +138,7 @@ int preflight_check(uint32_t rate_hz, struct error *error)
 
 	if (uname(&names))
 		return error_set(error, -errno, "kernel", "cannot be checked");
-	err = check_capabilities(error);
+	err = rights_check(error);
 	if (!err)
 		err = preflight_kernel(names.release, names.version, error);
 	if (!err)

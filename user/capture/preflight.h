@@ -10,6 +10,9 @@ struct error;
 /* Kernel, BTF, capabilities, pid namespace, and that `rate_hz` is allowed. 0 or -errno. */
 int preflight_check(uint32_t rate_hz, struct error *error);
 
+/* Whether /proc and /sys are there, without which nothing else can be found out. 0 or -ENOTSUP. */
+int preflight_mounts(struct error *error);
+
 /*
  * Whether a kernel with these uname(2) strings can be used; `version` counts where a distribution's release does not
  * tell the patch level ("6.1.0-47-amd64", "#1 SMP Debian 6.1.192-2"). 0 or -errno.

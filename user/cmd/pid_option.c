@@ -55,6 +55,9 @@ static error_t add_name(struct usage *usage, const char *value, const char *name
 	count = pid_names_find(name, list, &nearest);
 	if (count == -ENOMEM)
 		return ENOMEM;
+	if (count < 0)
+		return usage_reject(usage, "--pid %s: processes cannot be listed: /proc: %s", value,
+				    strerror(-count));
 	if (count > 1)
 		tell_several(name, list, from);
 	if (count > 0)

@@ -361,7 +361,7 @@ static void show_beginning(void)
 {
 	log_error("nothing to profile; for example:");
 	log_more("sudo geckobpf -- make -j8            a command and all that it starts");
-	log_more("sudo geckobpf --pid nginx -d 10      processes that run, for ten seconds");
+	log_more("sudo geckobpf --pid nginx -d 10      running processes, for 10 s");
 	log_more("sudo geckobpf --all -d 10            the whole machine");
 	log_more("open it at https://profiler.firefox.com, or: geckobpf report FILE");
 	log_more("all options: geckobpf --help, more examples: man geckobpf");

@@ -75,10 +75,14 @@ static int look_at(pid_t pid, const char *name, struct pid_list *list, struct ne
 
 int pid_names_find(const char *name, struct pid_list *list, struct nearest *nearest)
 {
-	DIR *directory = opendir("/proc");
 	const struct dirent *entry;
 	int count = 0, found;
+	DIR *directory;
 
+	/* An empty directory is no list of processes. */
+	if (access("/proc/self/comm", F_OK))
+		return -errno;
+	directory = opendir("/proc");
 	if (!directory)
 		return -errno;
 	while (count >= 0 && (entry = readdir(directory))) {

@@ -9,6 +9,7 @@
 #include "base/naming.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "capture/rights.h"
 #include "format/format.h"
 #include "format/spool.h"
 #include "profile/profile.h"
@@ -99,8 +100,10 @@ static int open_kernel_symbols(struct session *session, struct writing *writing)
 	if (!err || err == -ENOMEM)
 		return err;
 	error_set(&error, err, "kernel symbols", "%s", err == -EACCES ? "hidden" : strerror(-err));
-	error_advise(&error, "kernel frames have no names%s",
-		     err == -EACCES ? ". To see them: sysctl kernel.kptr_restrict=0" : "");
+	if (err == -EACCES)
+		rights_advise_kernel_names(&error);
+	else
+		error_advise(&error, "kernel frames have no names");
 	session_tell_error(session, SESSION_WARNING, &error);
 	return err;
 }

@@ -11,6 +11,7 @@
 #include "capture/cpus.h"
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
+#include "capture/preflight.h"
 #include "capture/publish.h"
 #include "capture/sideband.h"
 #include "capture/sources.h"
@@ -100,9 +101,12 @@ static int open_all(struct session *session)
 
 int session_open(struct session **out, const struct session_config *config, struct error *error)
 {
-	struct session *session = calloc(1, sizeof(*session));
-	int err;
+	struct session *session;
+	int err = preflight_mounts(error);
 
+	if (err)
+		return err;
+	session = calloc(1, sizeof(*session));
 	if (!session)
 		return error_set(error, -ENOMEM, NULL, "out of memory");
 	session->config = config;

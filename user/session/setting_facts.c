@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "capture/kernel_side.h"
+#include "capture/rights.h"
 #include "capture/sideband.h"
 #include "capture/source.h"
 #include "capture/sources.h"
@@ -93,7 +94,11 @@ static void add_fallback(struct fact_list *log, const char *name, const char *wh
 static void add_fallbacks(const struct session *session, int symbols_error, struct fact_list *log)
 {
 	int mappings_error = session->kernel ? kernel_side_mappings_error(session->kernel) : 0;
+	char missing[256];
 
+	rights_describe_missing(missing, sizeof(missing));
+	if (missing[0])
+		fact_list_add_text(log, "fallback_rights", missing);
 	if (mappings_error)
 		add_fallback(log, "fallback_mappings",
 			     "woken for every mapping of code on the machine: perf_event_mmap "
@@ -106,8 +111,8 @@ static void add_fallbacks(const struct session *session, int symbols_error, stru
 		add_fallback(log, "fallback_stream", "ended early", stream_error(session->stream));
 	if (symbols_error == -EACCES)
 		fact_list_add_text(log, "fallback_kernel_symbols",
-				   "kernel frames have no names: kernel.kptr_restrict hides the "
-				   "addresses");
+				   "kernel frames have no names: CAP_SYSLOG is missing, or "
+				   "kernel.kptr_restrict hides the addresses");
 	else if (symbols_error)
 		add_fallback(log, "fallback_kernel_symbols", "kernel frames have no names",
 			     symbols_error);

@@ -11,6 +11,7 @@
 #include "capture/kernel_side.h"
 #include "capture/preflight.h"
 #include "capture/publish.h"
+#include "capture/rights.h"
 #include "capture/sideband.h"
 #include "capture/sources.h"
 #include "recording/records.h"
@@ -59,6 +60,7 @@ static int load(struct session *session, struct error *error)
 		error_set(error, err, "BPF programs", "the kernel does not load them: %s",
 			  strerror(-err));
 		error_advise(error, "-v shows why");
+		rights_advise(err, error);
 	}
 	return err;
 }
@@ -74,6 +76,7 @@ static int attach(struct session *session, struct error *error)
 	if (err) {
 		error_set(error, err, "BPF programs", "cannot attach: %s", strerror(-err));
 		error_advise(error, "-v shows why");
+		rights_advise(err, error);
 	}
 	return err;
 }
@@ -112,7 +115,11 @@ static int open_drain(struct session *session, struct error *error)
 	if (!err)
 		err = drain_open(&session->drain, session->kernel, session->sideband,
 				 session->records, session->publisher, session->dump_fd);
-	return err ? error_set(error, err, "perf events", "%s", strerror(-err)) : 0;
+	if (!err)
+		return 0;
+	error_set(error, err, "perf events", "%s", strerror(-err));
+	rights_advise(err, error);
+	return err;
 }
 
 static int open_capture(struct session *session, struct error *error)
@@ -166,8 +173,11 @@ int session_begin(struct session *session, struct error *error)
 	session->start_real_ns = clock_ns(CLOCK_REALTIME);
 	if (!err)
 		err = sources_start(session->sources, session->kernel);
-	if (err)
-		return error_set(error, err, "sampling", "cannot start: %s", strerror(-err));
+	if (err) {
+		error_set(error, err, "sampling", "cannot start: %s", strerror(-err));
+		rights_advise(err, error);
+		return err;
+	}
 	return stream_begin(session->stream, error);
 }
 
@@ -181,6 +191,19 @@ static int release_command(struct session *session, struct error *error)
 	return SESSION_EXEC_FAILED;
 }
 
+/* Before it records, for it can be mended now. */
+static void warn_of_rights(struct session *session)
+{
+	struct error warning = {0};
+	char missing[256];
+
+	rights_describe_missing(missing, sizeof(missing));
+	if (!missing[0])
+		return;
+	error_set(&warning, 0, "capabilities", "%s", missing);
+	session_tell_error(session, SESSION_WARNING, &warning);
+}
+
 int session_start(struct session *session, struct error *error)
 {
 	int err = phase_step(&session->phase, ACTION_START);
@@ -188,6 +211,8 @@ int session_start(struct session *session, struct error *error)
 	if (err)
 		return error_set(error, err, NULL, "%s", strerror(-err));
 	err = preflight_check(session->config->rate_hz, error);
+	if (!err)
+		warn_of_rights(session);
 	if (!err)
 		err = targets_check(session, error);
 	if (!err)
