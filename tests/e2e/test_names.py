@@ -55,9 +55,11 @@ def gecko_addresses(path, name):
     for thread in Profile(path).threads:
         libs = [lib for lib in thread.process["libs"] if lib["name"] == name]
         for row in thread.samples():
-            frames = [int(location, 16) for location, category in thread.frames(row.stack) if category == "User"]
-            for number, address in enumerate(frames, 1):
-                address -= number < len(frames)
+            frames = thread.frames(row.stack)
+            for number, (location, category) in enumerate(frames, 1):
+                if category != "User":
+                    continue
+                address = int(location, 16) - (number < len(frames))
                 found |= {address - lib["start"] + lib["offset"] for lib in libs if lib["start"] <= address < lib["end"]}
     return found
 
@@ -140,3 +142,20 @@ def test_stripped_go(test):
         found = user_functions(convert(test, recording.path, *options))
         expect(found >= {"main.hotInner", "main.hotOuter", "runtime.goexit"}, f"names are {sorted(found)}")
         expect(not [name for name in found if "0x" in name], f"names with addresses: {sorted(found)}")
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+def test_started_by_a_link(test):
+    """The program is called what it was started as, not what the link leads to; its libraries are called what they are."""
+    test.copy_target("hot", "real-name")
+    link = os.path.join(test.directory, "link-to-hot")
+    os.symlink("real-name", link)
+    target = test.start_target(link)
+    recording = test.record("--pid", target.pid, "--duration", "0.3", output="link.gbpf")
+    expect_equal(recording.wait(), 0, f"geckobpf's exit status: {recording.stderr}")
+    thread = Profile(convert(test, recording.path)).main_thread(target.pid)
+    frames = {location for _, (location, category) in thread.stacks() if category == "User"}
+    expect("hot_inner (in link-to-hot)" in frames, f"frames are {sorted(frames)}")
+    profile = json.loads(read_profile_bytes(convert(test, recording.path, "--format=processed")))
+    resources = {profile["shared"]["stringArray"][name] for name in profile["shared"]["resourceTable"]["name"]}
+    expect("link-to-hot" in resources and "real-name" not in resources, f"resources are {resources}")

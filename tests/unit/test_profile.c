@@ -157,7 +157,7 @@ static void threads_of_the_root(void **state)
 		"[[1,0,0,0],[null,0,0,0],[null,60.000001,0,0],[1,60.000001,0,0]]}," MARKERS FRAMES
 		"[[0,false,null,null,null,null,2,0],[1,false,null,null,null,null,2,0]]}," STACKS
 		"[[null,0],[0,1]]},"
-		"\"stringTable\":[\"main (in exe)\",\"libx.so+0x100 (in libx.so)\"]}");
+		"\"stringTable\":[\"main (in app)\",\"libx.so+0x100 (in libx.so)\"]}");
 	free(text);
 	profile_summary_clear(&summary);
 }

@@ -218,13 +218,13 @@ static void a_whole_recording(void **state)
 				  "4242: 0 +? x0\n"
 				  "4242: 10000000 +4000000 x1 slept 6000000" LIB_STACK "\n"
 				  "thread 4243\n"
-				  "4243: 0 +? x1 libx.so+0x100 (in libx.so) main (in exe)\n"
+				  "4243: 0 +? x1 libx.so+0x100 (in libx.so) main (in app)\n"
 				  "4242: 50000000 +1000000 x1 slept 39000000" LIB_STACK "\n"
 				  "4242: 51000000 +1000000 x1 startup_64 (in [kernel])"
 				  " startup_64 (in [kernel])" LIB_STACK "\n"
 				  "4242: 51000000 +0 x1\n"
 				  "4243: 60000001 +0 x1 slept 60000001"
-				  " libx.so+0x100 (in libx.so) main (in exe)\n"
+				  " libx.so+0x100 (in libx.so) main (in app)\n"
 				  "4242: 52000000 +1000000 x0 as before\n"
 				  "4242: 52000000 +0 x0\n"
 				  "4242: Thread \"Thread\" 20000001 to 1000000000\n"
@@ -255,7 +255,7 @@ static void a_part_of_a_recording(void **state)
 	text = told(&part, NULL, 0);
 	assert_string_equal(text, "process 4242.0 app --one 2\n"
 				  "thread 4243\n"
-				  "4243: 5000001 +? x1 libx.so+0x100 (in libx.so) main (in exe)\n"
+				  "4243: 5000001 +? x1 libx.so+0x100 (in libx.so) main (in app)\n"
 				  "thread 4242\n"
 				  "4242: Thread \"Thread\" 0 to 445000000\n"
 				  "threads 4242 4243\n"
@@ -341,8 +341,8 @@ static void of_a_thread(void **state)
 	static const char expected[] =
 		"process 4242.0 app --one 2\n"
 		"thread 4243\n"
-		"4243: 0 +? x1 libx.so+0x100 (in libx.so) main (in exe)\n"
-		"4243: 60000001 +0 x1 slept 60000001 libx.so+0x100 (in libx.so) main (in exe)\n"
+		"4243: 0 +? x1 libx.so+0x100 (in libx.so) main (in app)\n"
+		"4243: 60000001 +0 x1 slept 60000001 libx.so+0x100 (in libx.so) main (in app)\n"
 		"thread 4242\n"
 		"threads 4243 4242\n";
 	char *text;

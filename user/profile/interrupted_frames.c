@@ -30,6 +30,7 @@ static int find_signal(const struct frame_query *query, struct frame_finding *fo
 		return err;
 	found->is_unnamed = false;
 	found->function.value = 0;
+	found->function.is_start = false;
 	found->function.name = "__restore_rt";
 	return 0;
 }

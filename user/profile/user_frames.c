@@ -3,31 +3,23 @@
 #include "profile/frame_kind.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "profile/frames.h"
+#include "profile/lib_name.h"
 #include "profile/libs.h"
 #include "symbol/symbols.h"
 #include "target/address_space.h"
 #include "target/object.h"
 
-/* The last part of a path; what is nowhere has another name. */
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-
-	return *name ? name : "[anon]";
-}
-
 /* The kernel calls a mapping without a file or name "//anon". */
-static const char *lib_name(const struct object *object)
+static const char *name_of_place(const struct process *process, const struct object *object,
+				 char *text)
 {
 	if (!object)
 		return "[unmapped]";
 	if (object->kind == OBJECT_ANONYMOUS && object->path[0] != '[')
 		return "[anon]";
-	return base_name(object->path);
+	return lib_name(process, object, text, FRAME_TEXT_BYTES);
 }
 
 /* Where it starts says which function it is. */
@@ -71,7 +63,7 @@ static int find_user(const struct frame_query *query, struct frame_finding *foun
 		found->function.value = query->value;
 		return 0;
 	}
-	found->function.lib = lib_name(object);
+	found->function.lib = name_of_place(source->process, object, found->text);
 	err = symbols_lookup(source->symbols, &place, found->symbols);
 	if (err ? err != -ENOENT : found->symbols->items[0].name != NULL)
 		return err;
