@@ -200,6 +200,7 @@ enum gb_fp_kind {
 	GB_FP_CFA = 1, /* *(CFA + fp_off) */
 	GB_FP_FP = 2, /* *(FP + fp_off) */
 	GB_FP_UNDEFINED = 3, /* lost: 0 */
+	GB_FP_SP = 4, /* *(SP + fp_off) */
 };
 
 /* The return address. */

@@ -257,6 +257,8 @@ static GB_INLINE int gb_caller_fp(struct gb_unwind *u, const struct gb_unwind_ru
 		return gb_read_word(u, cfa + (__s64)rule->fp_off, bp);
 	case GB_FP_FP:
 		return gb_read_word(u, u->regs[GB_REG_FP] + (__s64)rule->fp_off, bp);
+	case GB_FP_SP:
+		return gb_read_word(u, u->regs[GB_REG_SP] + (__s64)rule->fp_off, bp);
 	case GB_FP_UNDEFINED:
 		*bp = 0;
 		return 0;
@@ -266,13 +268,19 @@ static GB_INLINE int gb_caller_fp(struct gb_unwind *u, const struct gb_unwind_ru
 	}
 }
 
-/* Follows GB_REG_TRACKED where the file says where it is; elsewhere it is lost with all registers but the three. */
+/*
+ * Follows GB_REG_TRACKED where the file says where it is; elsewhere it is lost with all registers but the three. But
+ * hand-written code keeps its CFA in whatever register the functions that it calls leave alone; one that has put nothing
+ * on the stack has not saved that register, so its caller has it still.
+ */
 static GB_INLINE void gb_caller_tracked(struct gb_unwind *u, const struct gb_unwind_rule *rule,
 					__u64 cfa)
 {
 	__u32 is_known = u->known >> GB_REG_TRACKED & 1;
 
-	u->known = 0;
+	if (u->how == GB_FRAME_HOW_CALLER || cfa - u->regs[GB_REG_SP] != -GB_RETURN_AT)
+		u->known = 0;
+	u->known &= ~(1U << GB_REG_TRACKED);
 	if (!(u->flags & GB_MAPPING_TRACKS_REG))
 		return;
 	if (rule->tracked_off == GB_TRACKED_LOST)
@@ -280,7 +288,7 @@ static GB_INLINE void gb_caller_tracked(struct gb_unwind *u, const struct gb_unw
 	else if (rule->tracked_off)
 		is_known =
 			!gb_read_word(u, cfa + (__s64)rule->tracked_off, &u->regs[GB_REG_TRACKED]);
-	u->known = is_known << GB_REG_TRACKED;
+	u->known |= is_known << GB_REG_TRACKED;
 }
 
 /*
@@ -335,6 +343,27 @@ static GB_INLINE int gb_stop_unmapped(struct gb_unwind *u, int why)
 	return gb_stop(u, why == 2 ? GB_STACK_NO_PROCESS : GB_STACK_NO_MAPPING);
 }
 
+/*
+ * What is known of code that has no rule: nothing, as a rule. But where a caller goes on its code may say it (as that of
+ * the trampolines by which interpreters make their functions seen by profilers).
+ */
+static GB_INLINE void gb_look_at_code(struct gb_unwind *u, struct gb_unwind_rule *rule)
+{
+	__u64 code;
+	__u32 bytes;
+
+	__builtin_memset(rule, 0, sizeof(*rule));
+	rule->cfa = GB_CFA_FRAME_POINTER;
+	if (u->how != GB_FRAME_HOW_CALLER ||
+	    gb_read_user(u, u->regs[GB_REG_PC], &code, sizeof(code)))
+		return;
+	bytes = gb_arch_rest_bytes(code);
+	if (!bytes)
+		return;
+	rule->cfa = GB_CFA_SP;
+	rule->cfa_off = bytes;
+}
+
 /* Finds the rule for `pc` by mapping and tables, into `slot`. 0, or as gb_find_mapping(). */
 static GB_INLINE int gb_look_up(struct gb_unwind *u, __u64 pc, struct gb_cached_rule *slot)
 {
@@ -347,8 +376,9 @@ static GB_INLINE int gb_look_up(struct gb_unwind *u, __u64 pc, struct gb_cached_
 	}
 	slot->generation = 0; /* half-filled is empty */
 	if (u->mapping.flags & GB_MAPPING_NO_TABLE ||
-	    gb_find_rule(u, &u->mapping, pc - u->mapping.bias, &slot->rule))
-		slot->rule.cfa = GB_CFA_FRAME_POINTER;
+	    gb_find_rule(u, &u->mapping, pc - u->mapping.bias, &slot->rule) ||
+	    slot->rule.cfa == GB_CFA_FRAME_POINTER)
+		gb_look_at_code(u, &slot->rule);
 	slot->pc = pc;
 	slot->flags = u->mapping.flags;
 	slot->generation = u->generation;

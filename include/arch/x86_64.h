@@ -79,7 +79,7 @@ GB_ARCH_INLINE __u64 gb_arch_cfa(int is_first, __u64 sp, __u64 pc)
  * How many words are on the stack up to the return address, itself included, if it is certain that
  * the leaf's frame is not there yet, or not there any more; else 0:
  *
- *   1   before push %rbp; mov %rsp, %rbp     before ret
+ *   1   before push %rbp; mov %rsp, %rbp     before ret     before a jump by memory, as in a PLT
  *   2   between the two
  */
 GB_ARCH_INLINE __u32 gb_arch_leaf_words(const __u64 *code)
@@ -91,12 +91,26 @@ GB_ARCH_INLINE __u32 gb_arch_leaf_words(const __u64 *code)
 		return 1;
 	if ((at & 0xff) == 0x55 && (next == mov_to || next == mov_from))
 		return 1;
-	if ((at & 0xffffffffff) == 0x55fa1e0ff3) /* endbr64; push %rbp */
+	if ((at & 0xffff) == 0x25ff) /* jmp *...(%rip) */
 		return 1;
+	if ((at & 0xffffffff) == 0xfa1e0ff3) /* endbr64; one of those, or that with a prefix */
+		return (at >> 32 & 0xff) == 0x55 || (at >> 32 & 0xffff) == 0x25ff ||
+		       (at >> 32 & 0xffffff) == 0x25fff2;
 	at &= 0xffffff;
 	return code[GB_LEAF_CODE_BEFORE / 8 - 1] >> 56 == 0x55 && (at == mov_to || at == mov_from)
 		       ? 2
 		       : 0;
+}
+
+/*
+ * The CFA less SP of a frame that goes on, by the 8 bytes of code there, if it does nothing any more:
+ * add $..., %rsp; ret. 0: something else.
+ */
+GB_ARCH_INLINE __u32 gb_arch_rest_bytes(__u64 bytes)
+{
+	__u32 added = bytes >> 24 & 0xff;
+
+	return (bytes & 0xff00ffffff) == 0xc300c48348 && !(added & 0x87) ? added + 8 : 0;
 }
 
 /*

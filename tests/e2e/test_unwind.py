@@ -327,6 +327,13 @@ def test_anonymous(test):
     expect_chain(profile, "(truncated: neither unwind information nor frame pointer)", re.compile("anonymous"), least=SHARE)
 
 
+def test_trampolines(test):
+    """CPython's -X perf. RBP is of no use there."""
+    target = test.start_target(build_source(test, "trampoline.c", "trampoline", "gcc", *C_FLAGS))
+    profile = record_running(test, target.pid)
+    check(profile, *LIBC_START, "main", JIT, "outer", JIT, "inner", share=0.95)
+
+
 def check_leaf(test, *flags):
     target = test.start_target(build_source(test, "leaf.c", "leaf", "gcc", *C_FLAGS, *flags))
     profile = record_running(test, target.pid)

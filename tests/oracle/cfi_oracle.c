@@ -238,7 +238,7 @@ static bool cfa_rule(struct gb_unwind_rule *rule, const Dwarf_Op *ops, size_t co
 
 /* Where the caller's value of a register is. */
 struct place {
-	enum { SAME, UNDEFINED, AT_CFA, IS_CFA, AT_RBP, IN_REG, STRANGE } kind;
+	enum { SAME, UNDEFINED, AT_CFA, IS_CFA, AT_RBP, AT_RSP, IN_REG, STRANGE } kind;
 	int64_t value;
 };
 
@@ -263,6 +263,8 @@ static struct place place_of(Dwarf_Frame *frame, int reg)
 		return (struct place){AT_CFA, (int64_t)ops[1].number};
 	if (count == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_breg6)
 		return (struct place){AT_RBP, (int64_t)ops[1].number};
+	if (count == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_breg7)
+		return (struct place){AT_RSP, (int64_t)ops[1].number};
 	return (struct place){STRANGE, 0};
 }
 
@@ -283,6 +285,9 @@ static bool fp_rule(struct gb_unwind_rule *rule, struct place place)
 		return true;
 	case AT_RBP:
 		rule->fp = GB_FP_FP;
+		return true;
+	case AT_RSP:
+		rule->fp = GB_FP_SP;
 		return true;
 	default:
 		return false;

@@ -269,7 +269,7 @@ static void count_rule(struct tally *tally, const struct gb_unwind_rule *rule,
 		atomic_fetch_add(&tally->register_ra, 1);
 	if (rule->tracked_off)
 		atomic_fetch_add(&tally->tracked_rbx, 1);
-	if (rule->fp == GB_FP_FP)
+	if (rule->fp == GB_FP_FP || rule->fp == GB_FP_SP)
 		atomic_fetch_add(&tally->fp_from_rbp, 1);
 	if (!answer->sp_is_cfa)
 		atomic_fetch_add(&tally->sp_not_cfa, 1);
@@ -412,7 +412,7 @@ static void print_tally(const struct tally *tally)
 			printf("%12lu  CFA %s\n", (unsigned long)tally->kinds[i], cfa_names[i]);
 	}
 	printf("%12lu  return address in a register\n", (unsigned long)tally->register_ra);
-	printf("%12lu  RBP saved relative to RBP\n", (unsigned long)tally->fp_from_rbp);
+	printf("%12lu  RBP saved relative to RBP or RSP\n", (unsigned long)tally->fp_from_rbp);
 	printf("%12lu  RBX followed\n", (unsigned long)tally->tracked_rbx);
 	printf("%12lu  RSP is not the CFA\n", (unsigned long)tally->sp_not_cfa);
 }

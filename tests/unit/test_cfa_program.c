@@ -251,6 +251,8 @@ static void test_saved_rbp(void **state)
 	assert_only_rule(LITERAL("\x86\x02\x07\x06"), rule); /* undefined */
 	rule = (struct gb_unwind_rule){GB_CFA_SP, GB_FP_FP, 0, 0, 8, -16, 0, 0};
 	assert_only_rule(LITERAL("\x10\x06\x02\x76\x70"), rule); /* expression: breg6 -16 */
+	rule = (struct gb_unwind_rule){GB_CFA_SP, GB_FP_SP, 0, 0, 8, 160, 0, 0};
+	assert_only_rule(LITERAL("\x10\x06\x03\x77\xa0\x01"), rule); /* expression: breg7 160 */
 }
 
 static void test_saved_rbp_that_no_rule_has(void **state)
@@ -258,7 +260,7 @@ static void test_saved_rbp_that_no_rule_has(void **state)
 	assert_only_rule(LITERAL("\x14\x06\x02"), INVALID); /* val_offset */
 	assert_only_rule(LITERAL("\x15\x06\x02"), INVALID); /* val_offset_sf */
 	assert_only_rule(LITERAL("\x16\x06\x02\x76\x70"), INVALID); /* val_expression */
-	assert_only_rule(LITERAL("\x10\x06\x02\x77\x70"), INVALID); /* expression: breg7 -16 */
+	assert_only_rule(LITERAL("\x10\x06\x02\x73\x70"), INVALID); /* expression: breg3 -16 */
 	assert_only_rule(LITERAL("\x10\x06\x03\x76\x70\x06"), INVALID); /* ... and deref */
 	assert_only_rule(LITERAL("\x10\x06\0"), INVALID); /* an empty one */
 	assert_only_rule(LITERAL("\x09\x06\x03"), INVALID); /* in rbx */

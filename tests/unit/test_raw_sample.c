@@ -77,6 +77,34 @@ static void callers_rbp(void **state)
 			     {FN(FRAME_POINTER) + 1, AT(16)}));
 }
 
+static void callers_rbp_from_rsp(void **state)
+{
+	leaf(FN(FP_AT_SP), 0x1111);
+	stack.words[1] = AT(9);
+	stack.words[2] = FN(RBP16) + 1;
+	stack.words[10] = FN(END) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE, FRAMES({FN(FP_AT_SP), AT(3)}, {FN(RBP16) + 1, AT(11)},
+						{FN(END) + 1, AT(12)}));
+}
+
+/* What a function that has nothing on the stack was called with in a register, it has not saved; no other is sure of it. */
+static void from_callees_register(void **state)
+{
+	leaf(FN(RSP8), 0);
+	stack.regs[GB_REG_R10] = AT(5);
+	stack.words[0] = FN(REG_R10) + 1;
+	stack.words[5] = FN(REG_R10) + 1;
+	unwind();
+	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(RSP8), AT(1)}, {FN(REG_R10) + 1, AT(6)},
+					       {FN(REG_R10) + 1, AT(7)}));
+	leaf(FN(RSP32), 0);
+	stack.regs[GB_REG_R10] = AT(5);
+	stack.words[3] = FN(REG_R10) + 1;
+	unwind();
+	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(RSP32), AT(4)}, {FN(REG_R10) + 1, AT(5)}));
+}
+
 /* RBX as an ordinary number: no file says where it is. */
 static void from_register(void **state)
 {
@@ -156,11 +184,11 @@ static void vfork_rule(void **state)
 		      FRAMES({FN(VFORK), AT(0)}, {FN(RSP32) + 1, AT(4)}, {FN(END) + 1, AT(5)}));
 	assert_int_equal(GB_FRAME_SIZE(walk.words[0]), 0);
 	/* Only the leaf knows its registers. */
-	leaf(FN(RSP8), 0);
+	leaf(FN(RSP32), 0);
 	stack.regs[GB_REG_RDI] = FN(RSP32) + 1;
-	stack.words[0] = FN(VFORK) + 1;
+	stack.words[3] = FN(VFORK) + 1;
 	unwind();
-	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(RSP8), AT(1)}, {FN(VFORK) + 1, AT(1)}));
+	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(RSP32), AT(4)}, {FN(VFORK) + 1, AT(4)}));
 }
 
 /* ---- signals ------------------------------------------------------------------------------------------------ */
@@ -199,13 +227,13 @@ static void signal_frame(void **state)
 static void registers_after_signal(void **state)
 {
 	leaf(FN(SIGNAL), 0);
-	put_signal(0, FN(RSP8), AT(40), 0);
+	put_signal(0, FN(RSP32), AT(40), 0);
 	stack.words[5 + GB_REG_R10] = AT(44);
-	stack.words[40] = FN(REG_R10) + 1;
+	stack.words[43] = FN(REG_R10) + 1;
 	unwind();
 	assert_frames(GB_STACK_NO_RULE,
-		      FRAMES({FN(SIGNAL), AT(40), SIGNALLED}, {FN(RSP8), AT(41), INTERRUPTED},
-			     {FN(REG_R10) + 1, AT(42)}));
+		      FRAMES({FN(SIGNAL), AT(40), SIGNALLED}, {FN(RSP32), AT(44), INTERRUPTED},
+			     {FN(REG_R10) + 1, AT(45)}));
 }
 
 /* Code that looks as if it were called where it interrupted: where that goes on is looked up as it is. */
@@ -463,6 +491,7 @@ static void leaf_without_frame(void **state)
 		{{0xcc, 0xcc, 0xcc, 0x90, 0xc3}, 1},
 		{{0xcc, 0xcc, 0xcc, 0x90, 0xc2, 8, 0}, 1},
 		{{0xcc, 0xcc, 0xcc, 0x90, 0xf3, 0xc3}, 1},
+		{{0xcc, 0xcc, 0xcc, 0x90, 0xff, 0x25}, 1},
 		{{0xcc, 0xcc, 0xcc, 0x90, 0x55, 0x48, 0x89, 0xe5}, 1},
 		{{0xcc, 0xcc, 0xcc, 0x90, 0x55, 0x48, 0x8b, 0xec}, 1},
 		{{0xcc, 0xcc, 0xcc, 0x55, 0x48, 0x89, 0xe5, 0x90}, 2},
@@ -537,6 +566,41 @@ static void leaf_that_was_called(void **state)
 	}
 }
 
+/* Where a caller goes on it may be at its end already; otherwise it is followed by frame pointers. */
+static void caller_at_its_end(void **state)
+{
+	static const struct {
+		uint8_t code[8];
+		size_t words;
+	} cases[] = {
+		{{0x48, 0x83, 0xc4, 0x08, 0xc3}, 2},       {{0x48, 0x83, 0xc4, 0x28, 0xc3}, 6},
+		{{0x48, 0x83, 0xc4, 0x09, 0xc3}, 0},       {{0x48, 0x83, 0xc4, 0xf8, 0xc3}, 0},
+		{{0x48, 0x83, 0xc4, 0x08, 0x5d, 0xc3}, 0}, {{0x48, 0x83, 0xec, 0x08, 0xc3}, 0},
+	};
+	const size_t at = 1000;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		leaf(FN(RSP8), AT(12));
+		put_code(at);
+		memcpy(&stack.words[at + 20], cases[i].code, sizeof(cases[i].code));
+		stack.words[0] = AT(at + 20);
+		stack.words[2] = stack.words[6] = FN(RBP16) + 1;
+		stack.words[13] = FN(END) + 1;
+		unwind();
+		put_jit_back();
+		if (cases[i].words)
+			assert_frames(GB_STACK_COMPLETE,
+				      FRAMES({FN(RSP8), AT(1)},
+					     {AT(at + 20), AT(1 + cases[i].words)},
+					     {FN(RBP16) + 1, AT(14)}, {FN(END) + 1, AT(15)}));
+		else
+			assert_frames(GB_STACK_COMPLETE,
+				      FRAMES({FN(RSP8), AT(1)}, {AT(at + 20), AT(14)},
+					     {FN(END) + 1, AT(15)}));
+	}
+}
+
 static void rbp_is_garbage(void **state)
 {
 	static const uint64_t values[] = {
@@ -589,6 +653,8 @@ int main(void)
 		cmocka_unit_test(lookup_addresses),
 		cmocka_unit_test(from_rbp),
 		cmocka_unit_test(callers_rbp),
+		cmocka_unit_test(callers_rbp_from_rsp),
+		cmocka_unit_test(from_callees_register),
 		cmocka_unit_test(from_register),
 		cmocka_unit_test(plt),
 		cmocka_unit_test(deref),
@@ -608,6 +674,7 @@ int main(void)
 		cmocka_unit_test(rbp_is_zero),
 		cmocka_unit_test(leaf_without_frame),
 		cmocka_unit_test(leaf_that_was_called),
+		cmocka_unit_test(caller_at_its_end),
 		cmocka_unit_test(rbp_is_garbage),
 		cmocka_unit_test(longest_guess),
 	};

@@ -16,6 +16,7 @@ enum saved_where {
 	SAVED_AT_CFA, /* *(CFA + value) */
 	SAVED_IN_REG, /* DWARF register `value` */
 	SAVED_AT_FP, /* *(FP + value) */
+	SAVED_AT_SP, /* *(SP + value) */
 	SAVED_STRANGE,
 };
 
@@ -42,7 +43,9 @@ static void save_fp(struct cfa_state *state, struct saved saved)
 		is = FP_IS_CFA;
 	else if (saved.where == SAVED_AT_FP && fits_s32(saved.value))
 		is = FP_IS_FP;
-	if (is == FP_IS_CFA || is == FP_IS_FP)
+	else if (saved.where == SAVED_AT_SP && fits_s32(saved.value))
+		is = FP_IS_SP;
+	if (is == FP_IS_CFA || is == FP_IS_FP || is == FP_IS_SP)
 		state->fp_off = (int32_t)saved.value;
 	state->how = HOW_WITH_FP(state->how, is);
 }
@@ -105,10 +108,12 @@ static struct saved at_expression(struct cursor bytes)
 {
 	struct cfa_expression expression;
 
-	if (!cfa_expression_parse(&expression, bytes) || expression.is_deref ||
-	    expression.reg != MACHINE_REG_FP)
+	if (!cfa_expression_parse(&expression, bytes) || expression.is_deref)
 		return (struct saved){SAVED_STRANGE, 0};
-	return (struct saved){SAVED_AT_FP, expression.offset};
+	if (expression.reg == MACHINE_REG_SP)
+		return (struct saved){SAVED_AT_SP, expression.offset};
+	return (struct saved){expression.reg == MACHINE_REG_FP ? SAVED_AT_FP : SAVED_STRANGE,
+			      expression.offset};
 }
 
 static void restore(struct cfa_run *run, uint64_t reg)

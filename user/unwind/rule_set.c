@@ -51,10 +51,8 @@ static bool rule_cfa(const struct cfa_state *state, struct gb_unwind_rule *rule)
 static bool rule_fp(const struct cfa_state *state, struct gb_unwind_rule *rule)
 {
 	static const uint8_t kinds[] = {
-		[FP_IS_SAME] = GB_FP_SAME,
-		[FP_IS_CFA] = GB_FP_CFA,
-		[FP_IS_FP] = GB_FP_FP,
-		[FP_IS_UNDEFINED] = GB_FP_UNDEFINED,
+		[FP_IS_SAME] = GB_FP_SAME,           [FP_IS_CFA] = GB_FP_CFA, [FP_IS_FP] = GB_FP_FP,
+		[FP_IS_UNDEFINED] = GB_FP_UNDEFINED, [FP_IS_SP] = GB_FP_SP,
 	};
 	uint32_t is = HOW_FP(state->how);
 

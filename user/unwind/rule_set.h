@@ -43,6 +43,7 @@ enum fp_is {
 	FP_IS_CFA, /* *(CFA + fp_off) */
 	FP_IS_FP, /* *(FP + fp_off) */
 	FP_IS_UNDEFINED,
+	FP_IS_SP, /* *(SP + fp_off) */
 	FP_IS_STRANGE,
 };
 
