@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -153,13 +154,49 @@ static void test_status_line(void **state)
 	close(theirs);
 }
 
+static void set_columns(int terminal, unsigned short columns)
+{
+	const struct winsize size = {.ws_row = 24, .ws_col = columns};
+
+	assert_int_equal(ioctl(terminal, TIOCSWINSZ, &size), 0);
+}
+
+/* A status line never wraps: what does not fit is left out from a gap on. */
+static void test_narrow_terminal(void **state)
+{
+	int ours, theirs;
+
+	open_terminal(&ours, &theirs);
+	redirect(theirs);
+	log_set_level(LOG_INFO);
+	set_columns(ours, 17);
+	log_status("  0.4 s   12 lost");
+	set_columns(ours, 18);
+	log_status("  0.4 s   12 lost");
+	set_columns(ours, 5);
+	log_status("without-a-gap");
+	log_status("four");
+	log_status_clear();
+	log_fresh_line();
+	log_set_level(LOG_WARN);
+	log_fresh_line();
+	set_columns(ours, 0);
+	log_set_level(LOG_INFO);
+	log_fresh_line();
+	log_status("as long as it may be");
+	restore();
+	assert_terminal_says(ours, CLEAR "  0.4 s " CLEAR "  0.4 s   12 lost" CLEAR "with" CLEAR
+					 "four" CLEAR "    " CLEAR CLEAR "as long as it may be");
+	close(ours);
+	close(theirs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_starts_as_info),
-		cmocka_unit_test(test_levels),
-		cmocka_unit_test(test_problems),
-		cmocka_unit_test(test_status_line),
+		cmocka_unit_test(test_starts_as_info),  cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_problems),        cmocka_unit_test(test_status_line),
+		cmocka_unit_test(test_narrow_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

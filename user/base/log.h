@@ -30,9 +30,15 @@ void log_problem(enum log_level level, const struct error *error);
 /* Like log_info, without the "geckobpf: " prefix: continues the message before, indented to it. */
 void log_more(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Shows one line that the next message or status replaces; nothing when stderr is not a terminal or info is off. */
+/*
+ * Shows one line that the next message or status replaces; nothing when stderr is not a terminal or info is off. Where
+ * the terminal is too narrow for it, what is behind the last gap of two blanks that fits is left out.
+ */
 void log_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Removes the status line. */
 void log_status_clear(void);
+
+/* The next message begins a line, even if another program has left the terminal's cursor behind some text. */
+void log_fresh_line(void);
 
 #endif

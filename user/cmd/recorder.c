@@ -233,7 +233,9 @@ static void show_status(struct recorder *recorder, uint64_t now_ns)
 {
 	struct session_status status;
 
-	if (recorder->options->progress != &progress_bar || now_ns < recorder->next_status_ns)
+	/* A command writes to the same terminal, and would write behind it. */
+	if (recorder->options->progress != &progress_bar || recorder->options->config.argv ||
+	    now_ns < recorder->next_status_ns)
 		return;
 	recorder->next_status_ns = now_ns + STATUS_NS;
 	session_get_status(recorder->session, now_ns, &status);
@@ -287,6 +289,7 @@ static void tell_wait(const struct recorder *recorder)
 	struct session_target target;
 
 	session_get_target(recorder->session, &target);
+	log_fresh_line();
 	if (recorder->stop_count)
 		log_info("%s (pid %u) was told to end, and geckobpf waits for that; another Ctrl-C "
 			 "leaves "
@@ -407,6 +410,19 @@ static void tell_peak(void)
 			usage.ru_maxrss / 1000);
 }
 
+/* With a command, which may have left the cursor anywhere, and may go on. */
+static void share_terminal(struct recorder *recorder)
+{
+	int status;
+
+	if (!recorder->options->config.argv)
+		return;
+	if (recorder->progress.style == &progress_bar &&
+	    !session_command_ended(recorder->session, &status))
+		recorder->progress.style = NULL;
+	log_fresh_line();
+}
+
 static int record(struct recorder *recorder)
 {
 	struct error error = {0};
@@ -422,6 +438,7 @@ static int record(struct recorder *recorder)
 	priority_ease(&recorder->priority);
 	control_send(recorder->control, "stopped");
 	control_flush(recorder->control);
+	share_terminal(recorder);
 	if (session_save(recorder->session))
 		err = -EIO;
 	control_flush(recorder->control);
