@@ -217,7 +217,8 @@ static const char *text_of(struct room *room, uint64_t value, enum gb_frame_kind
 
 	assert_int_equal(frames_locate(room->frames, &code, is_leaf, &id), 0);
 	frame = frames_at(room->frames, id);
-	assert_int_equal(frame->category, category);
+	/* Of user code it depends on the file as well: test_categories.c. */
+	assert_int_equal(frame->category == CATEGORY_KERNEL, category == CATEGORY_KERNEL);
 	return text_of_function(frames_function(room->frames, frame->function));
 }
 

@@ -56,11 +56,15 @@ static void assert_contains(const char *text, const char *part)
 		fail_msg("not there: %s\nin: %s", part, text);
 }
 
+#define USER_WORK "[\"Other\",\"Allocation\",\"Code without a name\",\"JIT\"]"
 #define CATEGORIES                                                                                 \
 	"\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"   \
 	"{\"name\":\"Idle\",\"color\":\"transparent\",\"subcategories\":[\"Other\"]},"             \
-	"{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"                  \
-	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]}]"
+	"{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":" USER_WORK "},"                \
+	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\",\"System call\","  \
+	"\"Page fault\",\"Interrupt\",\"Network\",\"File system\",\"Memory\",\"Scheduler\"]},"     \
+	"{\"name\":\"Library\",\"color\":\"green\",\"subcategories\":" USER_WORK "},"              \
+	"{\"name\":\"libc\",\"color\":\"blue\",\"subcategories\":" USER_WORK "}]"
 #define COMMON                                                                                     \
 	"\"meta\":{\"version\":36,\"startTime\":1767225600123.456789,"                             \
 	"\"startTimeAsClockMonotonicNanosecondsSinceBoot\":1000000000,\"interval\":1," CATEGORIES  \
@@ -141,8 +145,8 @@ static void threads_of_the_root(void **state)
 		"[null,11,0,0],[null,49,0,0],[2,50,0,1000000],"
 		"[4,51,0,1000000],[null,51,0,0],[null,52,0,1000000],[null,52,0,0]]}," MARKERS_OF(
 			WORKER) FRAMES
-		"[[1,false,null,null,null,null,0,0],[2,false,null,null,null,null,2,0],"
-		"[3,false,null,null,null,null,2,0],[4,false,null,null,null,null,3,0]]}," STACKS
+		"[[1,false,null,null,null,null,0,0],[2,false,null,null,null,null,4,2],"
+		"[3,false,null,null,null,null,4,2],[4,false,null,null,null,null,3,0]]}," STACKS
 		"[[null,0],[0,1],[1,2],[2,3],[3,3]]},"
 		"\"stringTable\":[\"Thread\",\"(truncated: stack not readable)\",\"libx.so+0xff "
 		"(in "
@@ -155,7 +159,7 @@ static void threads_of_the_root(void **state)
 		"\"processName\":\"app --one 2\",\"pid\":4242,\"tid\":4243,"
 		"\"registerTime\":20.000001,\"unregisterTime\":null," ROWS
 		"[[1,0,0,0],[null,0,0,0],[null,60.000001,0,0],[1,60.000001,0,0]]}," MARKERS FRAMES
-		"[[0,false,null,null,null,null,2,0],[1,false,null,null,null,null,2,0]]}," STACKS
+		"[[0,false,null,null,null,null,2,0],[1,false,null,null,null,null,4,2]]}," STACKS
 		"[[null,0],[0,1]]},"
 		"\"stringTable\":[\"main (in app)\",\"libx.so+0x100 (in libx.so)\"]}");
 	free(text);

@@ -166,7 +166,8 @@ static void nothing_is_read_after_a_write_that_failed(void **state)
 		assert_int_equal(write_profile(&failure), -EINTR);
 		assert_int_equal(failure.writes, at);
 		assert_int_equal(expanded, failure.expanded);
-		assert_true(at == writes || expanded < all);
+		/* The last ones write what is known by then. */
+		assert_true(at + 2 > writes || expanded < all);
 		assert_int_equal(access(path, F_OK), -1);
 	}
 }

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/intern.h"
 #include "base/u64_map.h"
+#include "profile/categories.h"
 #include "profile/frame_kind.h"
 #include "symbol/symbols.h"
 #include "target/address_space.h"
@@ -41,6 +42,7 @@ struct frames {
 	} items;
 	struct frames_of_kind kinds[FRAME_KINDS_MAX];
 	struct u64_map by_name; /* a frame of each name of a provider, by where the name is */
+	struct u64_map heirs; /* by frame and subcategory of its caller: the frame that has that */
 	struct u64_map objects; /* numbers of those that addresses were found in */
 	struct symbol_frames symbols; /* room for a finding, and for its text */
 	char text[FRAME_TEXT_BYTES];
@@ -95,6 +97,7 @@ void frames_close(struct frames *frames)
 	for (i = 0; i < FRAME_KINDS_MAX; i++)
 		u64_map_clear(&frames->kinds[i].found);
 	u64_map_clear(&frames->by_name);
+	u64_map_clear(&frames->heirs);
 	u64_map_clear(&frames->objects);
 	intern_close(frames->frame_keys);
 	intern_close(frames->function_keys);
@@ -191,6 +194,7 @@ static int add_finding(struct frames *frames, struct frame_finding *found, uint3
 {
 	int err = add_function(frames, &found->function, &found->frame.function);
 
+	categories_decide(&found->function, found->is_unnamed, &found->frame);
 	return err ? err : add_frame(frames, &found->frame, id);
 }
 
@@ -278,8 +282,6 @@ static bool is_same_place(const struct frames *frames, uint32_t id,
 
 	return function->kind == found->function.kind &&
 	       function->object == found->function.object &&
-	       frame->category == found->frame.category &&
-	       frame->subcategory == found->frame.subcategory &&
 	       is_same_lib(function->lib, found->function.lib);
 }
 
@@ -368,6 +370,36 @@ int frames_locate(struct frames *frames, const struct frame *frame, bool is_leaf
 	place.value += is_leaf ? 0 : frames->kinds[frame->kind].caller_shift;
 	*id = u64_map_get(&frames->kinds[place.kind].found, place.value);
 	return *id == U64_MAP_NONE ? fill_cache(frames, &place, id) : 0;
+}
+
+/* ---- what callers tell --------------------------------------------------------------------- */
+
+static int add_heir(struct frames *frames, const struct profile_frame *caller, uint64_t key,
+		    uint32_t *id)
+{
+	struct profile_frame heir;
+	int err;
+
+	memcpy(&heir, frames_at(frames, *id), sizeof(heir));
+	heir.subcategory = caller->subcategory;
+	heir.inherits = 0;
+	err = add_frame(frames, &heir, id);
+	return err ? err : u64_map_put(&frames->heirs, key, *id);
+}
+
+int frames_inherit(struct frames *frames, uint32_t caller, uint32_t *id)
+{
+	const struct profile_frame *from = frames_at(frames, caller), *to = frames_at(frames, *id);
+	uint64_t key = (uint64_t)*id << 8 | from->subcategory;
+	uint32_t known;
+
+	if (!to->inherits || to->category != from->category || !from->subcategory)
+		return 0;
+	known = u64_map_get(&frames->heirs, key);
+	if (known == U64_MAP_NONE)
+		return add_heir(frames, from, key, id);
+	*id = known;
+	return 0;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */

@@ -51,6 +51,12 @@ uint32_t frames_era(const struct frames *frames);
 /* The number of what a frame of the buffer is at the current time: of the innermost, if it is in several. 0 or -ENOMEM. */
 int frames_locate(struct frames *frames, const struct frame *frame, bool is_leaf, uint32_t *id);
 
+/*
+ * *id, which `caller` calls, becomes the same with the caller's subcategory, if it has none of its own and both are of
+ * one category. 0 or -ENOMEM.
+ */
+int frames_inherit(struct frames *frames, uint32_t caller, uint32_t *id);
+
 /* Frames and functions have dense numbers. What these return is valid until the next frames_locate(). */
 size_t frames_count(const struct frames *frames);
 const struct profile_frame *frames_at(const struct frames *frames, uint32_t id);

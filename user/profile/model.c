@@ -6,12 +6,32 @@
 
 static const char *const no_subcategories[] = {"Other", NULL};
 
+static const char *const user_work[USER_WORK_COUNT + 1] = {
+	"Other",
+	[USER_ALLOCATION] = "Allocation",
+	[USER_UNNAMED] = "Code without a name",
+	[USER_JIT] = "JIT",
+};
+
+static const char *const kernel_work[KERNEL_WORK_COUNT + 1] = {
+	"Other",
+	[KERNEL_SYSTEM_CALL] = "System call",
+	[KERNEL_PAGE_FAULT] = "Page fault",
+	[KERNEL_INTERRUPT] = "Interrupt",
+	[KERNEL_NETWORK] = "Network",
+	[KERNEL_FILE_SYSTEM] = "File system",
+	[KERNEL_MEMORY] = "Memory",
+	[KERNEL_SCHEDULER] = "Scheduler",
+};
+
 /* The first grey one is where rows without a stack are drawn. */
 const struct profile_category profile_categories[CATEGORY_COUNT] = {
 	[CATEGORY_OTHER] = {"Other", "grey", no_subcategories},
 	[CATEGORY_IDLE] = {"Idle", "transparent", no_subcategories},
-	[CATEGORY_USER] = {"User", "yellow", no_subcategories},
-	[CATEGORY_KERNEL] = {"Kernel", "orange", no_subcategories},
+	[CATEGORY_USER] = {"User", "yellow", user_work},
+	[CATEGORY_KERNEL] = {"Kernel", "orange", kernel_work},
+	[CATEGORY_LIBRARY] = {"Library", "green", user_work},
+	[CATEGORY_LIBC] = {"libc", "blue", user_work},
 };
 
 bool profile_is_main(const struct profile_thread *thread)

@@ -48,8 +48,25 @@ enum profile_category_index {
 	CATEGORY_IDLE,
 	CATEGORY_USER,
 	CATEGORY_KERNEL,
+	CATEGORY_LIBRARY, /* user code of other files than the program */
+	CATEGORY_LIBC,
 	CATEGORY_COUNT
 };
+
+/* Subcategories, which the categories' lists are in the order of; 0 is what has no other. */
+enum profile_kernel_work {
+	KERNEL_SYSTEM_CALL = 1,
+	KERNEL_PAGE_FAULT,
+	KERNEL_INTERRUPT,
+	KERNEL_NETWORK,
+	KERNEL_FILE_SYSTEM,
+	KERNEL_MEMORY,
+	KERNEL_SCHEDULER,
+	KERNEL_WORK_COUNT
+};
+
+/* Of the program, of libraries and of libc; code that is made while it runs is of none of these files. */
+enum profile_user_work { USER_ALLOCATION = 1, USER_UNNAMED, USER_JIT, USER_WORK_COUNT };
 
 struct profile_category {
 	const char *name, *color;
@@ -81,6 +98,11 @@ struct profile_frame {
 	uint32_t function;
 	uint8_t category; /* enum profile_category_index */
 	uint8_t subcategory; /* of that category */
+	/*
+	 * 1: the function tells no subcategory, so it is that of its caller, if that is of the same category. Stacks have
+	 * such frames only where there is none (frames_inherit()).
+	 */
+	uint8_t inherits;
 	uint8_t inline_depth; /* 0: the function itself; 1: the first one inlined into it, ... */
 	uint32_t
 		inlined_into; /* the number of the frame that it is part of; FRAME_NONE: it is the function itself */

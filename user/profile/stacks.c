@@ -265,8 +265,14 @@ static int add_frames(struct stacks *stacks, uint32_t frame, uint32_t *stack)
 
 	for (; frame != FRAME_NONE; frame = frames_at(stacks->frames, frame)->inlined_into)
 		inlined[count++] = frame;
-	while (count-- && !err)
-		err = number_of(stacks, *stack, inlined[count], stack);
+	while (count-- && !err) {
+		frame = inlined[count];
+		if (*stack != STACKS_NONE)
+			err = frames_inherit(stacks->frames, stacks_at(stacks, *stack).frame,
+					     &frame);
+		if (!err)
+			err = number_of(stacks, *stack, frame, stack);
+	}
 	return err;
 }
 
@@ -281,9 +287,9 @@ static int add_stack(struct stacks *stacks, struct node *node, enum place place,
 		located.kind = GB_FRAME_INTERRUPTED;
 	err = frames_locate(stacks->frames, &located, place == LEAF, &frame);
 	if (!err)
-		err = reserve_count(&stacks->self_samples, frame);
-	if (!err)
 		err = add_frames(stacks, frame, stack);
+	if (!err)
+		err = reserve_count(&stacks->self_samples, stacks_at(stacks, *stack).frame);
 	if (!err)
 		node->stacks[place] = *stack;
 	return err;
