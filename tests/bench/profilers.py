@@ -119,8 +119,8 @@ class Geckobpf(Profiler):
         """`pids` None: the whole machine."""
         self.path = os.path.join(bench.directory, f"{name}.json.gz")
         whom = ["--pid", ",".join(map(str, pids))] if pids else ["--all"]
-        self.process = Process([bench.helper("bpf_stats"), bench.geckobpf, "-v", "--rate", str(rate), *whom, "--output",
-                                self.path, *options], stderr=subprocess.PIPE)
+        self.process = Process([bench.helper("bpf_stats"), bench.geckobpf, "-v", "--rate", str(rate), *whom, "--force",
+                                "--output", self.path, *options], stderr=subprocess.PIPE)
         bench.running.append(self.process)
         self.said = read_until(self.process.popen.stderr, r"\d Hz.*\n")
         self.start_s = time.monotonic() - self.process.started
@@ -197,8 +197,8 @@ def wait_for_command(process):
 class GeckobpfCommand(Geckobpf):
     def __init__(self, bench, command, rate):
         self.path = os.path.join(bench.directory, "command.json.gz")
-        self.process = Process([bench.helper("bpf_stats"), bench.geckobpf, "-v", "--rate", str(rate), "--output",
-                                self.path, "--", *command], stderr=subprocess.PIPE)
+        self.process = Process([bench.helper("bpf_stats"), bench.geckobpf, "-v", "--rate", str(rate), "--force",
+                                "--output", self.path, "--", *command], stderr=subprocess.PIPE)
         bench.running.append(self.process)
         self.finish_s = wait_for_command(self.process)
         self.said = self.process.popen.stderr.read().decode(errors="replace")

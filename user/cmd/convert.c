@@ -36,6 +36,7 @@ struct arguments {
 	struct output_choice output;
 	const struct format *format; /* of the output */
 	bool by_cpu;
+	struct slice slice;
 	struct raw_profile_options raw;
 };
 
@@ -52,7 +53,6 @@ static const struct argp_option options[] = {
 	 "without this option if it is set, those in DEBUGINFOD_URLS",
 	 0},
 	{"cpu", KEY_CPU, NULL, 0, "For .folded: microseconds of CPU time, not samples", 0},
-	SLICE_OPTIONS,
 	ARGUMENTS_OPTION_STRICT,
 	USAGE_OPTIONS,
 	{0},
@@ -74,14 +74,11 @@ static error_t set_debuginfod(struct arguments *arguments, const char *urls)
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	error_t err = slice_option(&arguments->raw.conversion.filter, &arguments->files.usage, key,
-				   value);
 
-	if (err != ARGP_ERR_UNKNOWN)
-		return err;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &arguments->output;
+		state->child_inputs[1] = &arguments->slice;
 		return 0;
 	case KEY_DEBUGINFOD:
 		return set_debuginfod(arguments, value);
@@ -96,7 +93,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
-	.children = (const struct argp_child[]){{&output_choice_argp, 0, NULL, 0}, {0}},
+	.children = (const struct argp_child[]){{&output_choice_argp, 0, NULL, 0},
+						{&slice_argp, 0, NULL, 0},
+						{0}},
 	.args_doc = "FILE... -o OUT",
 	.doc = "Makes a profile of raw captures (.gbpf), here or on another machine, or writes "
 	       "profiles and raw captures for other tools. Several files become one; what "
@@ -214,6 +213,7 @@ int cmd_convert(int argc, char **argv)
 	int status;
 
 	arguments.output.usage = &arguments.files.usage;
+	arguments.slice = (struct slice){&arguments.files.usage, &arguments.raw.conversion.filter};
 	arguments.raw.conversion.debuginfod = has_debuginfod_urls();
 	if (!arguments_parse(&argp, argc, argv, &arguments.files, &status)) {
 		configure(&arguments);

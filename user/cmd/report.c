@@ -22,6 +22,7 @@
 struct arguments {
 	struct arguments_files files; /* the first member: arguments.c wants it there */
 	struct report_options options;
+	struct slice slice;
 	struct raw_profile_options raw;
 	bool is_folded, is_json, by_cpu;
 	bool has_table_option;
@@ -49,7 +50,6 @@ static const struct argp_option options[] = {
 	{"json", KEY_JSON, NULL, 0, "The table as JSON, for scripts; its fields are in geckobpf(1)",
 	 0},
 	{"cpu", KEY_CPU, NULL, 0, "With --folded: microseconds of CPU time, not samples", 0},
-	SLICE_OPTIONS,
 	ARGUMENTS_OPTION_STRICT,
 	USAGE_OPTIONS,
 	{0},
@@ -76,12 +76,11 @@ static error_t parse_by(struct arguments *arguments, const char *text)
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	error_t err = slice_option(&arguments->raw.conversion.filter, &arguments->files.usage, key,
-				   value);
 
-	if (err != ARGP_ERR_UNKNOWN)
-		return err;
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &arguments->slice;
+		return 0;
 	case KEY_BY:
 		arguments->has_table_option = true;
 		return parse_by(arguments, value);
@@ -112,6 +111,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
+	.children = (const struct argp_child[]){{&slice_argp, 0, NULL, 0}, {0}},
 	.args_doc = "FILE...",
 	.doc = "Shows what is hot in profiles that geckobpf wrote (.json, .json.gz, .json.zst, "
 	       ".gbpf). "
@@ -169,6 +169,7 @@ int cmd_report(int argc, char **argv)
 				      .options.top = DEFAULT_TOP};
 	int status;
 
+	arguments.slice = (struct slice){&arguments.files.usage, &arguments.raw.conversion.filter};
 	if (!arguments_parse(&argp, argc, argv, &arguments.files, &status))
 		status = check(&arguments) ? usage_report(&arguments.files.usage)
 					   : print(&arguments);
