@@ -159,3 +159,16 @@ def test_started_by_a_link(test):
     profile = json.loads(read_profile_bytes(convert(test, recording.path, "--format=processed")))
     resources = {profile["shared"]["stringArray"][name] for name in profile["shared"]["resourceTable"]["name"]}
     expect("link-to-hot" in resources and "real-name" not in resources, f"resources are {resources}")
+
+
+def test_hint(test):
+    """One line says how to get the names, if many are missing."""
+    path = test.copy_target("hot", "secret")
+    named = test.record("--duration", "0.3", "--", path, "0.3")
+    expect_equal(named.wait(), 0, "the exit status")
+    expect("without names" not in named.stderr, f"names are there: {named.stderr}")
+    run("strip", path)
+    recording = test.record("--duration", "0.3", "--", path, "0.3")
+    expect_equal(recording.wait(), 0, "the exit status")
+    expect_match(r"\d+ % of the samples are in code of secret without names: --symbol-dir DIR ", recording.stderr, "the hint")
+    expect_equal(recording.stderr.count("without names"), 1, "the number of hints")

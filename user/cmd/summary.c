@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/unnamed.h"
 #include "format/display_name.h"
 #include "session/event.h"
 
@@ -155,6 +156,7 @@ static void print_profile(const struct session_saved *saved)
 	if (strcmp(saved->path, "-"))
 		log_more("open it at https://profiler.firefox.com (Load a profile from file)");
 	print_losses(saved);
+	unnamed_hint(profile);
 }
 
 /* Without memory for its name it is left out. */

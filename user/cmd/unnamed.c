@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "session/conversion.h"
+#include "session/names_remedy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #define WORTH_TELLING 200 /* one sample in so many */
 #define FILES_SHOWN 5
+#define HINT_PERCENT 5 /* of the samples, and a remedy is told unasked */
 
 static void print_hex(char *text, const uint8_t *bytes, size_t count)
 {
@@ -49,6 +51,39 @@ static bool is_worth_telling(const struct profile_summary *summary, const struct
 {
 	return file->trouble != SYMBOL_TROUBLE_STRIPPED ||
 	       file->samples * WORTH_TELLING >= summary->samples;
+}
+
+static void print_hint(const struct profile_file *file, unsigned int percent)
+{
+	const struct names_remedy remedy = names_remedy_find("", file);
+	const char *slash = strrchr(file->path, '/');
+	const char *name = slash ? slash + 1 : file->path;
+
+	if (remedy.package)
+		log_info("%u %% of the samples are in code of %s without names: apt install %s",
+			 percent, name, remedy.package);
+	else if (remedy.servers)
+		log_info("%u %% of the samples are in code of %s without names: record into a "
+			 ".gbpf file, then geckobpf convert --debuginfod=%s",
+			 percent, name, remedy.servers);
+	else
+		log_info("%u %% of the samples are in code of %s without names: --symbol-dir DIR "
+			 "says where its debug file is",
+			 percent, name);
+}
+
+void unnamed_hint(const struct profile_summary *summary)
+{
+	const struct profile_file *worst = summary->unnamed.items;
+	uint64_t percent;
+
+	if (!summary->unnamed.count || !summary->samples)
+		return;
+	percent = worst->samples * 100 / summary->samples;
+	if (percent >= HINT_PERCENT && worst->trouble == SYMBOL_TROUBLE_STRIPPED)
+		print_hint(worst, (unsigned int)percent);
+	if (log_get_level() >= LOG_DEBUG)
+		unnamed_report(summary);
 }
 
 /* Each file of another build is told; of the others the worst. */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * names_remedy.c - see names_remedy.h.
+ *
+ * A package is named only if the system says that it has the file, and if its debug package is there wherever the package
+ * is: of others it cannot be known, without a search, whether there is one.
+ */
+#include "session/names_remedy.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "elf/build_id.h"
+#include "elf/elf_open.h"
+#include "profile/profile.h"
+
+#define PATH_BYTES 4352
+#define LIST_MAX_BYTES (1 << 20)
+
+/* ---- is it this system's? -------------------------------------------------------------------- */
+
+/* Not another one's of the same name, such as a container's. */
+static bool is_ours(const char *root, const struct profile_file *file)
+{
+	struct build_id found = {0};
+	char path[PATH_BYTES];
+	int fd, err;
+
+	if (!file->wanted.size ||
+	    snprintf(path, sizeof(path), "%s%s", root, file->path) >= (int)sizeof(path))
+		return false;
+	fd = elf_open_path(NULL, path);
+	if (fd < 0)
+		return false;
+	err = build_id_read(fd, &found);
+	fd_close(&fd);
+	return !err && build_id_equal(&found, &file->wanted);
+}
+
+/* Up to `size` - 1 bytes of a file as a text; false: it cannot be read. */
+static bool read_text(const char *root, const char *name, char *text, size_t size)
+{
+	char path[PATH_BYTES];
+	FILE *file;
+	size_t length;
+
+	snprintf(path, sizeof(path), "%s%s", root, name);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	length = fread(text, 1, size - 1, file);
+	fclose(file);
+	text[length] = '\0';
+	return true;
+}
+
+/* ---- packages ---------------------------------------------------------------------------------- */
+
+/* dpkg's lists of the files that packages have, of those that always come with a debug package. */
+static const struct {
+	const char *list, *package;
+} debug_packages[] = {
+	{"/var/lib/dpkg/info/libc6:amd64.list", "libc6-dbg"},
+	{"/var/lib/dpkg/info/libc6:arm64.list", "libc6-dbg"},
+	{"/var/lib/dpkg/info/libc6.list", "libc6-dbg"},
+};
+
+/* Whether `text` has this line. */
+static bool has_line(const char *text, const char *line)
+{
+	size_t length = strlen(line);
+	const char *at;
+
+	for (at = strstr(text, line); at; at = strstr(at + 1, line))
+		if ((at == text || at[-1] == '\n') && (!at[length] || at[length] == '\n'))
+			return true;
+	return false;
+}
+
+/* Older packages say /lib for what is a link to /usr/lib. */
+static bool lists_path(const char *text, const char *path)
+{
+	return has_line(text, path) || (!strncmp(path, "/usr/", 5) && has_line(text, path + 4));
+}
+
+static const char *find_package(const char *root, const char *path)
+{
+	char *text = malloc(LIST_MAX_BYTES);
+	const char *found = NULL;
+	size_t i;
+
+	for (i = 0; text && !found && i < sizeof(debug_packages) / sizeof(debug_packages[0]); i++)
+		if (read_text(root, debug_packages[i].list, text, LIST_MAX_BYTES) &&
+		    lists_path(text, path))
+			found = debug_packages[i].package;
+	free(text);
+	return found;
+}
+
+/* ---- servers ----------------------------------------------------------------------------------- */
+
+/* By the ID of /etc/os-release. */
+static const struct {
+	const char *id, *url;
+} servers[] = {
+	{"debian", "https://debuginfod.debian.net"},
+	{"ubuntu", "https://debuginfod.ubuntu.com"},
+	{"fedora", "https://debuginfod.fedoraproject.org"},
+	{"arch", "https://debuginfod.archlinux.org"},
+	{"opensuse-leap", "https://debuginfod.opensuse.org"},
+	{"opensuse-tumbleweed", "https://debuginfod.opensuse.org"},
+};
+
+/* Whether it lies where packages put their files, and nobody else does. */
+static bool is_of_packages(const char *path)
+{
+	static const char *const places[] = {"/usr/bin/", "/usr/sbin/", "/usr/lib",   "/bin/",
+					     "/sbin/",    "/lib",       "/usr/games/"};
+	size_t i;
+
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (!strncmp(path, places[i], strlen(places[i])))
+			return true;
+	return false;
+}
+
+static const char *find_servers(const char *root)
+{
+	char text[4096], line[64];
+	size_t i;
+
+	if (!read_text(root, "/etc/os-release", text, sizeof(text)))
+		return NULL;
+	for (i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
+		snprintf(line, sizeof(line), "ID=%s", servers[i].id);
+		if (has_line(text, line))
+			return servers[i].url;
+		snprintf(line, sizeof(line), "ID=\"%s\"", servers[i].id);
+		if (has_line(text, line))
+			return servers[i].url;
+	}
+	return NULL;
+}
+
+struct names_remedy names_remedy_find(const char *root, const struct profile_file *file)
+{
+	struct names_remedy remedy = {0};
+
+	if (file->trouble != SYMBOL_TROUBLE_STRIPPED || !is_ours(root, file))
+		return remedy;
+	remedy.package = find_package(root, file->path);
+	if (is_of_packages(file->path))
+		remedy.servers = find_servers(root);
+	return remedy;
+}
