@@ -55,10 +55,10 @@ APP_LIBS := $(CORE_LIBS) $(call libs_of,$(APP_MODULES))
 # libapp.a and libbpf only if it includes something of APP_ROOMS, or of libbpf.
 APP_ROOMS := capture session cmd
 ROOMS := base elf buffer target unwind symbol recording archive profile format
-# Of files arch_<machine>.c the one for this machine.
+# Of files arch_<machine>.c and arch_<machine>_<part>.c those for this machine.
 CORE_SRC := $(sort $(foreach room,$(ROOMS),$(wildcard user/$(room)/*.c)))
 CORE_SRC := $(filter-out $(foreach room,$(ROOMS),$(wildcard user/$(room)/arch_*.c)),$(CORE_SRC)) \
-	$(foreach room,$(ROOMS),$(wildcard user/$(room)/arch_$(MACHINE).c))
+	$(foreach room,$(ROOMS),$(wildcard user/$(room)/arch_$(MACHINE).c user/$(room)/arch_$(MACHINE)_*.c))
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/%.o)
 APP_SRC := $(sort $(foreach room,$(APP_ROOMS),$(wildcard user/$(room)/*.c)) $(wildcard user/*.c))
 APP_OBJ := $(APP_SRC:%.c=$(BUILD)/%.o)
@@ -84,13 +84,15 @@ BPF_TEST_BIN := $(BUILD)/tests/bpf/selftest
 SESSION_TEST_BIN := $(BUILD)/tests/session/test_sessions
 GOLDEN_SRC := $(sort $(wildcard tests/golden/*.c))
 GOLDEN_BIN := $(GOLDEN_SRC:%.c=$(BUILD)/%)
-ORACLE_SRC := $(sort $(wildcard tests/oracle/*.c))
+SHADOW_SRC := $(sort $(wildcard tests/oracle/shadow_*.c))
+ORACLE_SRC := $(filter-out $(SHADOW_SRC),$(sort $(wildcard tests/oracle/*.c)))
 ORACLE_BIN := $(BUILD)/tests/oracle/unwind_oracle
+SHADOW_BIN := $(BUILD)/tests/oracle/shadow_oracle
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build-fuzz/%)
 APP_TESTS := $(shell grep -lE $(foreach room,$(APP_ROOMS),-e '^\#include "$(room)/') -e '^\#include <bpf/' $(UNIT_SRC) $(GOLDEN_SRC) $(BENCH_SRC))
 
-.PHONY: all deps install run demo check unit selftest golden oracle e2e fuzz vm bench soak lint format clean help targets
+.PHONY: all deps install run demo check unit selftest golden oracle shadow e2e fuzz vm bench soak lint format clean help targets
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -109,6 +111,7 @@ help:
 	@echo 'make unit | selftest | golden | e2e | fuzz    parts of it'
 	@echo 'make vm         the same binary on every kernel from 5.10 on, in QEMU (VM="6.1 6.12": some rows)'
 	@echo 'make oracle     compare the unwind tables of all ELF files of this system with libdw'
+	@echo 'make shadow     compare stacks with the calls that programs really make, step by step'
 	@echo 'make bench      the benchmark table (root)'
 	@echo 'make soak       ten minutes of the flight recorder on a busy machine (root; SOAK="--minutes 60")'
 	@echo 'make run ARGS="--pid 42"           build and run'
@@ -275,6 +278,13 @@ golden: $(BIN) $(GOLDEN_BIN)
 oracle: $(ORACLE_BIN)
 	$(Q)$(ORACLE_BIN) $(ORACLE)
 
+$(SHADOW_BIN): $(SHADOW_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libcore.a
+	$(say) LINK $@
+	$(Q)$(CC) $(SAN_FLAGS) $(CFLAGS) $(LDFLAGS) $(linked)
+
+shadow: $(SHADOW_BIN)
+	$(Q)tests/oracle/shadow.sh $(BUILD) $(SHADOW)
+
 e2e: $(BIN) $(CLANG_BIN) targets $(BUILD)/tests/bench/capture $(BUILD)/tests/golden/weights
 	$(Q)$(PYTHON) tests/e2e/run.py --build $(BUILD) $(E2E)
 
@@ -343,7 +353,7 @@ compile_commands.json: $(SKEL) FORCE
 	@rm $@.tmp
 compile_commands.json: export USER_CC := $(USER_CC)
 compile_commands.json: export BPF_CC := $(BPF_CC)
-COMPILED = $(CORE_SRC) $(APP_SRC) $(UNIT_SRC) $(GOLDEN_SRC) $(BENCH_SRC) $(ORACLE_SRC) $(FUZZ_SRC)
+COMPILED = $(CORE_SRC) $(APP_SRC) $(UNIT_SRC) $(GOLDEN_SRC) $(BENCH_SRC) $(ORACLE_SRC) $(SHADOW_SRC) $(FUZZ_SRC)
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^vmlinux/')

@@ -105,6 +105,7 @@ stage 'unit tests (sanitized)' make --no-print-directory -j2 unit
 stage 'threads (TSan)' make --no-print-directory -j2 tsan
 stage 'self-unwind (BPF)' make --no-print-directory -j2 selftest
 stage 'unwind tables against libdw' make --no-print-directory -j2 oracle
+stage 'stacks against the calls that are made' make --no-print-directory -j2 shadow
 stage 'golden tests' make --no-print-directory -j2 golden
 stage 'end-to-end tests' make --no-print-directory e2e
 stage 'kernel matrix' make --no-print-directory vm

@@ -41,6 +41,7 @@ enum verdict {
 	ENTRY,
 	INIT_BY_SIGHT,
 	GO_BY_TABLE,
+	CODE_ITSELF,
 	GAP,
 	PADDING,
 	DENSE_PAGE,
@@ -60,6 +61,7 @@ static const char *const verdict_names[VERDICT_COUNT] = {
 	[ENTRY] = "where the file begins to run, without a description (END)",
 	[INIT_BY_SIGHT] = "_init and _fini, without a description (RSP)",
 	[GO_BY_TABLE] = "Go code, described by .gopclntab",
+	[CODE_ITSELF] = "code without a description, followed (shadow_oracle.c judges it)",
 	[GAP] = "code without a description (FRAME_POINTER)",
 	[PADDING] = "padding after a function (the row before goes on)",
 	[DENSE_PAGE] = "page with too many rows (FRAME_POINTER)",
@@ -205,7 +207,7 @@ static enum verdict judge_uncovered(struct comparison *comparison, uint64_t addr
 	if (oracle_is_go(comparison->oracle, address))
 		return GO_BY_TABLE;
 	if (own->cfa != GB_CFA_SIGNAL)
-		return DIFFERENT;
+		return CODE_ITSELF;
 	oracle_ask(comparison->oracle, address + 1, &next);
 	if (next.is_covered && next.is_signal)
 		return SIGNAL_EARLY_BYTE;

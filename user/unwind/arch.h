@@ -16,6 +16,9 @@
 /* The enum gb_reg of a DWARF register other than frame pointer, stack pointer and return address; -1: it has none. */
 int machine_gb_reg(uint64_t dwarf_reg);
 
+/* The DWARF register of one that has an enum gb_reg for machine_gb_reg(). */
+uint8_t machine_dwarf_reg(uint8_t gb_reg);
+
 /* The enum gb_cfa_kind that the machine has for this whole expression, or 0. */
 int machine_cfa_expression(const uint8_t *bytes, size_t size);
 

@@ -33,6 +33,15 @@ int machine_gb_reg(uint64_t dwarf_reg)
 	return dwarf_reg < MACHINE_REG_COUNT ? known[dwarf_reg] : -1;
 }
 
+uint8_t machine_dwarf_reg(uint8_t gb_reg)
+{
+	uint8_t reg = 0;
+
+	while (machine_gb_reg(reg) != gb_reg && reg < MACHINE_REG_RA)
+		reg++;
+	return reg;
+}
+
 /*
  * Linkers describe the 16-byte slots of a PLT, which push 8 bytes on their way, by
  *   breg7 8, breg16 0, lit15, and, lit11 (or lit10), ge, lit3, shl, plus

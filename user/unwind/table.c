@@ -10,6 +10,7 @@
  * interruption.
  */
 #include "unwind/table.h"
+#include "unwind/asm_code.h"
 #include "unwind/cfa_program.h"
 #include "unwind/context_code.h"
 #include "unwind/elf_code.h"
@@ -36,6 +37,7 @@ struct compiler {
 	struct row_builder builder;
 	struct signal_code_search search;
 	struct other_code other;
+	struct asm_code asm_code;
 	uint32_t covered; /* the text up to here has rows */
 	uint64_t special_rows;
 };
@@ -45,36 +47,43 @@ static uint64_t text_bytes(const struct compiler *compiler)
 	return compiler->code.page_count << UNWIND_PAGE_BITS;
 }
 
-/* Code up to `end` that nobody has described. */
+/* Code up to `end` by what it does. */
+static int add_asm(struct compiler *compiler, uint32_t end)
+{
+	uint32_t start = compiler->covered;
+
+	compiler->covered = end;
+	return start < end
+		       ? asm_code_add(&compiler->asm_code, start, end, compiler->machine.tracks_reg,
+				      &compiler->builder, &compiler->rules)
+		       : 0;
+}
+
+/* Code up to `end` that nobody has described: what it says itself, and in it what we know by sight. */
 static int add_unknown(struct compiler *compiler, uint64_t end)
 {
 	uint32_t start = compiler->covered, limit = (uint32_t)end;
 	struct known_code known;
 	struct row_builder *builder = &compiler->builder;
-	int err;
+	int err = 0;
 
 	if (end <= (uint64_t)compiler->covered + PADDING_MAX)
 		return 0;
-	err = row_builder_reserve(builder, 1, end);
-	if (err)
-		return err;
-	row_builder_add(builder, start, RULE_FRAME_POINTER);
 	/* A large piece, such as all of a Go program, must not use up what finds the C library behind it. */
 	compiler->search.kept = compiler->search.budget / 2;
 	while (signal_code_find(&compiler->search, start, limit, &known)) {
-		err = row_builder_reserve(builder, 2, end);
-		if (err)
-			return err;
 		start = known.start;
 		if (!known.is_outermost && start > compiler->covered)
 			start--; /* nothing calls it */
+		err = add_asm(compiler, start);
+		if (!err)
+			err = row_builder_reserve(builder, 1, end);
+		if (err)
+			return err;
 		row_builder_add(builder, start, known.is_outermost ? RULE_END : RULE_SIGNAL);
-		if (known.stop < limit)
-			row_builder_add(builder, known.stop, RULE_FRAME_POINTER);
 		compiler->covered = start = known.stop;
 	}
-	compiler->covered = limit;
-	return 0;
+	return add_asm(compiler, limit);
 }
 
 /* Code up to `end` that .eh_frame does not describe. */
@@ -236,6 +245,41 @@ static int scan(struct compiler *compiler)
 	return err;
 }
 
+/* [start, end) has no description: what of it is not other code is to be looked at. */
+static int find_gap(struct compiler *compiler, uint32_t start, uint64_t end)
+{
+	struct code_range range;
+	int err = 0;
+
+	while (!err && other_code_next(&compiler->other, start, end, &range)) {
+		err = asm_code_add_gap(&compiler->asm_code, &compiler->code, start, range.start);
+		start = range.end;
+	}
+	return err ? err
+		   : asm_code_add_gap(&compiler->asm_code, &compiler->code, start, (uint32_t)end);
+}
+
+static int look_at_gaps(struct compiler *compiler)
+{
+	uint32_t covered = 0;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < compiler->frame.fde_count && !err; i++) {
+		const struct fde *fde = fde_at(compiler, i);
+
+		if (fde->start > covered + PADDING_MAX)
+			err = find_gap(compiler, covered, fde->start);
+		if (fde->start + fde->size > covered)
+			covered = fde->start + fde->size;
+	}
+	if (!err && text_bytes(compiler) > covered)
+		err = find_gap(compiler, covered, text_bytes(compiler));
+	return err ? err
+		   : asm_code_analyze(&compiler->asm_code, &compiler->code, &compiler->frame,
+				      compiler->order);
+}
+
 static struct unwind_table_stats stats_of(const struct compiler *compiler)
 {
 	return (struct unwind_table_stats){
@@ -295,6 +339,8 @@ static int compile(struct compiler *compiler, const struct unwind_source *source
 	if (!err)
 		err = fde_order_make(&compiler->frame, &compiler->order);
 	if (!err)
+		err = look_at_gaps(compiler);
+	if (!err)
 		err = build(compiler, false);
 	if (!err && rule_set_needs_tracked(&compiler->rules))
 		err = build(compiler, true);
@@ -307,6 +353,7 @@ int unwind_table_compile(struct unwind_table **out, const struct unwind_source *
 	int err = compile(&compiler, source, out);
 
 	close_build(&compiler);
+	asm_code_close(&compiler.asm_code);
 	other_code_close(&compiler.other);
 	free(compiler.order);
 	eh_frame_close(&compiler.frame);
