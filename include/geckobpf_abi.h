@@ -190,8 +190,11 @@ enum gb_cfa_kind {
 	/* register `reg` + cfa_off; it is known in the leaf, after a signal frame, or if tracked */
 	GB_CFA_REG = 7,
 	GB_CFA_SIGNAL = 8, /* a signal frame: all registers are on the stack */
-	GB_CFA_END = 9, /* the outermost frame: a real end of stack */
+	/* the outermost frame: a real end of stack. With GB_RA_INTERRUPTED it has called nothing */
+	GB_CFA_END = 9,
 	GB_CFA_FRAME_POINTER = 10, /* nothing is known: follow FP, guardedly */
+	/* *(SP + 8 * register `reg` + cfa_off) + cfa_add; as with GB_CFA_REG */
+	GB_CFA_SP_INDEXED = 11,
 };
 
 /* The caller's frame pointer. */

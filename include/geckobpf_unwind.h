@@ -244,6 +244,13 @@ static GB_INLINE int gb_cfa(struct gb_unwind *u, const struct gb_unwind_rule *ru
 			return gb_stop(u, GB_STACK_NO_RULE);
 		*cfa = u->regs[reg] + (__s64)rule->cfa_off;
 		return 0;
+	case GB_CFA_SP_INDEXED:
+		if (!gb_is_known(u, reg))
+			return gb_stop(u, GB_STACK_NO_RULE);
+		if (gb_read_word(u, sp + u->regs[reg] * 8 + (__s64)rule->cfa_off, cfa))
+			return gb_stop(u, GB_STACK_READ_FAILED);
+		*cfa += (__s64)rule->cfa_add;
+		return 0;
 	default:
 		return gb_stop(u, GB_STACK_NO_RULE);
 	}
@@ -276,11 +283,11 @@ static GB_INLINE int gb_caller_fp(struct gb_unwind *u, const struct gb_unwind_ru
 static GB_INLINE void gb_caller_tracked(struct gb_unwind *u, const struct gb_unwind_rule *rule,
 					__u64 cfa)
 {
-	__u32 is_known = u->known >> GB_REG_TRACKED & 1;
+	__u32 is_known = u->known >> GB_REG_TRACKED & 1, kept = 0;
 
-	if (u->how == GB_FRAME_HOW_CALLER || cfa - u->regs[GB_REG_SP] != -GB_RETURN_AT)
-		u->known = 0;
-	u->known &= ~(1U << GB_REG_TRACKED);
+	if (u->how != GB_FRAME_HOW_CALLER && cfa - u->regs[GB_REG_SP] == -GB_RETURN_AT)
+		kept = u->known & ~(1U << GB_REG_TRACKED);
+	u->known = kept;
 	if (!(u->flags & GB_MAPPING_TRACKS_REG))
 		return;
 	if (rule->tracked_off == GB_TRACKED_LOST)
@@ -288,7 +295,7 @@ static GB_INLINE void gb_caller_tracked(struct gb_unwind *u, const struct gb_unw
 	else if (rule->tracked_off)
 		is_known =
 			!gb_read_word(u, cfa + (__s64)rule->tracked_off, &u->regs[GB_REG_TRACKED]);
-	u->known |= is_known << GB_REG_TRACKED;
+	u->known = kept | is_known << GB_REG_TRACKED;
 }
 
 /*
@@ -409,6 +416,8 @@ static GB_INLINE int gb_unwind_step(struct gb_unwind *u)
 	case GB_CFA_SIGNAL:
 		return gb_apply_signal(u);
 	case GB_CFA_END:
+		if (rule.ra == GB_RA_INTERRUPTED)
+			u->how = GB_FRAME_HOW_INTERRUPTED;
 		return gb_put_frame(u, u->regs[GB_REG_SP] + 8) ? 1 : gb_stop(u, GB_STACK_COMPLETE);
 	default:
 		return gb_apply_rule(u, &rule);

@@ -209,6 +209,24 @@ static bool sum_up(const Dwarf_Op *ops, size_t count, int64_t *offset, bool *is_
 	return true;
 }
 
+/* breg7 n; breg..., 0; lit8; mul; plus; deref; plus_uconst m */
+static bool indexed_rule(struct gb_unwind_rule *rule, const Dwarf_Op *ops, size_t count)
+{
+	int64_t offset;
+	int index;
+
+	if (count != 7 || ops[0].atom != DW_OP_breg7 || ops[2].atom != DW_OP_lit8 ||
+	    ops[3].atom != DW_OP_mul || ops[4].atom != DW_OP_plus || ops[5].atom != DW_OP_deref ||
+	    ops[6].atom != DW_OP_plus_uconst || !base_register(&ops[1], &index, &offset) ||
+	    offset || gb_regs[index] < 0)
+		return false;
+	rule->cfa = GB_CFA_SP_INDEXED;
+	rule->reg = (uint8_t)gb_regs[index];
+	rule->cfa_off = (int32_t)ops[0].number;
+	rule->cfa_add = (int16_t)ops[6].number;
+	return true;
+}
+
 static bool cfa_rule(struct gb_unwind_rule *rule, const Dwarf_Op *ops, size_t count)
 {
 	int64_t offset, add;
@@ -219,6 +237,8 @@ static bool cfa_rule(struct gb_unwind_rule *rule, const Dwarf_Op *ops, size_t co
 		rule->cfa = ops[4].atom == DW_OP_lit11 ? GB_CFA_PLT11 : GB_CFA_PLT10;
 		return true;
 	}
+	if (indexed_rule(rule, ops, count))
+		return true;
 	if (!count || !base_register(&ops[0], &reg, &offset) ||
 	    !sum_up(ops, count, &offset, &is_deref, &add))
 		return false;

@@ -70,7 +70,7 @@ static const char *const verdict_names[VERDICT_COUNT] = {
 
 static const char *const cfa_names[] = {
 	"INVALID",   "RSP", "RBP",    "PLT11", "PLT10",         "RBP_DEREF",
-	"RSP_DEREF", "REG", "SIGNAL", "END",   "FRAME_POINTER",
+	"RSP_DEREF", "REG", "SIGNAL", "END",   "FRAME_POINTER", "RSP_INDEXED",
 };
 #define CFA_COUNT (sizeof(cfa_names) / sizeof(cfa_names[0]))
 

@@ -37,6 +37,7 @@ enum function {
 	REG_RBP,
 	REG_RSP,
 	REG_RBX,
+	SP_INDEXED,
 	SIGNAL,
 	END,
 	FRAME_POINTER,
@@ -52,6 +53,7 @@ enum function {
 	FAR_JUST,
 	OTHER_STACK,
 	PREEMPTS,
+	START,
 	LAST_RSP8,
 	FUNCTION_COUNT
 };
@@ -73,8 +75,10 @@ static const struct gb_unwind_rule function_rules[FUNCTION_COUNT] = {
 	[REG_RBP] = {.cfa = GB_CFA_REG, .reg = GB_REG_RBP, .cfa_off = 8},
 	[REG_RSP] = {.cfa = GB_CFA_REG, .reg = GB_REG_RSP, .cfa_off = 8},
 	[REG_RBX] = {.cfa = GB_CFA_REG, .reg = GB_REG_RBX, .cfa_off = 16},
+	[SP_INDEXED] = {.cfa = GB_CFA_SP_INDEXED, .reg = GB_REG_R9, .cfa_off = 8, .cfa_add = 16},
 	[SIGNAL] = {.cfa = GB_CFA_SIGNAL},
 	[END] = {.cfa = GB_CFA_END},
+	[START] = {.cfa = GB_CFA_END, .ra = GB_RA_INTERRUPTED},
 	[FRAME_POINTER] = {.cfa = GB_CFA_FRAME_POINTER},
 	[INVALID] = {.cfa = GB_CFA_INVALID},
 	[UNKNOWN] = {.cfa = 200},

@@ -369,6 +369,22 @@ static void test_realigned_stacks(void **state)
 	assert_only_rule(LITERAL("\x0f\x07\x77\x20\x40\x22\x06\x23\x08"), rule); /* sum before */
 }
 
+static void test_indexed_expressions(void **state)
+{
+	const struct gb_unwind_rule rule = {
+		.cfa = GB_CFA_SP_INDEXED, .reg = GB_REG_R9, .cfa_off = 8, .cfa_add = 16};
+
+	/* breg7 8; breg9 0; lit8; mul; plus; deref; plus_uconst 16 */
+	assert_only_rule(LITERAL("\x0f\x0a\x77\x08\x79\0\x38\x1e\x22\x06\x23\x10"), rule);
+	assert_only_rule(LITERAL("\x0f\x0a\x77\x08\x79\x01\x38\x1e\x22\x06\x23\x10"), INVALID);
+	assert_only_rule(LITERAL("\x0f\x0a\x77\x08\x79\0\x34\x1e\x22\x06\x23\x10"), INVALID);
+	assert_only_rule(LITERAL("\x0f\x0a\x76\x08\x79\0\x38\x1e\x22\x06\x23\x10"), INVALID);
+	assert_only_rule(LITERAL("\x0f\x0a\x77\x08\x77\0\x38\x1e\x22\x06\x23\x10"), INVALID);
+	assert_only_rule(LITERAL("\x0f\x07\x77\x08\x79\0\x38\x1e\x22"), INVALID); /* no deref */
+	assert_only_rule(LITERAL("\x0f\x06\x77\x08\x79\0\x38\x1e"), INVALID); /* cut */
+	assert_only_rule(LITERAL("\x0f\x05\x77\x08\x06\x79\0"), INVALID); /* after deref */
+}
+
 static void test_plain_expressions(void **state)
 {
 	struct gb_unwind_rule rule = {.cfa = GB_CFA_FP, .cfa_off = 16};
@@ -548,6 +564,7 @@ int main(void)
 		cmocka_unit_test(test_cfa_offsets),
 		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_realigned_stacks),
+		cmocka_unit_test(test_indexed_expressions),
 		cmocka_unit_test(test_plain_expressions),
 		cmocka_unit_test(test_expressions_that_no_rule_has),
 		cmocka_unit_test(test_expression_sums_do_not_overflow),

@@ -105,6 +105,21 @@ static void from_callees_register(void **state)
 	assert_frames(GB_STACK_NO_RULE, FRAMES({FN(RSP32), AT(4)}, {FN(REG_R10) + 1, AT(5)}));
 }
 
+/* Where the frame's end is kept behind an array whose length is in a register. */
+static void behind_an_array(void **state)
+{
+	leaf(FN(SP_INDEXED), 0);
+	stack.regs[GB_REG_R9] = 6;
+	stack.words[7] = AT(10);
+	stack.words[11] = FN(SP_INDEXED) + 1;
+	unwind();
+	assert_frames(GB_STACK_NO_RULE,
+		      FRAMES({FN(SP_INDEXED), AT(12)}, {FN(SP_INDEXED) + 1, AT(13)}));
+	stack.regs[GB_REG_R9] = UINT64_MAX / 16;
+	unwind();
+	assert_frames(GB_STACK_READ_FAILED, FRAMES({FN(SP_INDEXED), AT(1)}));
+}
+
 /* RBX as an ordinary number: no file says where it is. */
 static void from_register(void **state)
 {
@@ -247,6 +262,16 @@ static void preempted(void **state)
 	assert_frames(GB_STACK_COMPLETE,
 		      FRAMES({FN(RSP8), AT(1)}, {FN(PREEMPTS) + 1, AT(2)},
 			     {FN(RSP32), AT(6), INTERRUPTED}, {FN(END) + 1, AT(7)}));
+}
+
+/* The outermost frame, to which what it seems to have called returns at its first instruction. */
+static void coroutine_start(void **state)
+{
+	leaf(FN(RSP8), 0);
+	stack.words[0] = FN(START) + 1;
+	unwind();
+	assert_frames(GB_STACK_COMPLETE,
+		      FRAMES({FN(RSP8), AT(1)}, {FN(START) + 1, AT(2), INTERRUPTED}));
 }
 
 /* From an alternate stack above down to the one that was interrupted: a far frame, though it is near. */
@@ -655,6 +680,7 @@ int main(void)
 		cmocka_unit_test(callers_rbp),
 		cmocka_unit_test(callers_rbp_from_rsp),
 		cmocka_unit_test(from_callees_register),
+		cmocka_unit_test(behind_an_array),
 		cmocka_unit_test(from_register),
 		cmocka_unit_test(plt),
 		cmocka_unit_test(deref),
@@ -663,6 +689,7 @@ int main(void)
 		cmocka_unit_test(signal_frame),
 		cmocka_unit_test(registers_after_signal),
 		cmocka_unit_test(preempted),
+		cmocka_unit_test(coroutine_start),
 		cmocka_unit_test(signal_stack_above),
 		cmocka_unit_test(signal_stack_elsewhere),
 		cmocka_unit_test(signal_at_no_address),

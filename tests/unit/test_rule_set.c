@@ -19,7 +19,7 @@ static struct cfa_key key_of_offset(int32_t offset)
 	return cfa_key_of(&state);
 }
 
-#define FIXED (RULE_OTHER_STACK + 1) /* rules that need no state */
+#define FIXED (RULE_START + 1) /* rules that need no state */
 
 static void test_rules_are_distinct(void **state)
 {

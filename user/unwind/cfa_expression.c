@@ -57,17 +57,41 @@ static bool read_sum(struct cursor *bytes, uint8_t op, int64_t *number)
 	return op == OP_PLUS;
 }
 
+/* breg..., with an offset of 0; lit8; mul; plus. */
+static bool read_index(struct cursor *bytes, struct cfa_expression *expression)
+{
+	static const uint8_t rest[] = {OP_LIT0 + 8, OP_MUL, OP_PLUS};
+	struct cfa_expression index;
+	uint8_t op;
+	size_t i;
+
+	if (expression->is_indexed || expression->is_deref || !read_register(bytes, &index) ||
+	    index.offset)
+		return false;
+	for (i = 0; i < sizeof(rest); i++)
+		if (!cursor_u8(bytes, &op) || op != rest[i])
+			return false;
+	expression->is_indexed = true;
+	expression->index = index.reg;
+	return true;
+}
+
 bool cfa_expression_parse(struct cfa_expression *expression, struct cursor bytes)
 {
 	struct cfa_expression parsed = {0};
 	int64_t *sum = &parsed.offset;
 	int64_t number;
+	struct cursor before;
 	uint8_t op;
 
 	if (!read_register(&bytes, &parsed))
 		return false;
-	while (cursor_u8(&bytes, &op)) {
-		if (op == OP_DEREF && !parsed.is_deref) {
+	for (before = bytes; cursor_u8(&bytes, &op); before = bytes) {
+		if (op >= OP_BREG0 && op <= OP_BREG31) {
+			bytes = before;
+			if (!read_index(&bytes, &parsed))
+				return false;
+		} else if (op == OP_DEREF && !parsed.is_deref) {
 			parsed.is_deref = true;
 			sum = &parsed.add;
 		} else if (!read_sum(&bytes, op, &number) ||
@@ -75,6 +99,8 @@ bool cfa_expression_parse(struct cfa_expression *expression, struct cursor bytes
 			return false;
 		}
 	}
+	if (parsed.is_indexed && !parsed.is_deref)
+		return false;
 	*expression = parsed;
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cfa_expression.h - the DWARF expressions that a rule can say: register + offset, or what is found there + number. */
+/* cfa_expression.h - the DWARF expressions that a rule can say: register (+ 8 * register) + offset, or what is found there + number. */
 #ifndef GECKOBPF_UNWIND_CFA_EXPRESSION_H
 #define GECKOBPF_UNWIND_CFA_EXPRESSION_H
 
@@ -9,6 +9,8 @@ struct cfa_expression {
 	uint64_t reg; /* DWARF register */
 	int64_t offset; /* bytes */
 	bool is_deref; /* false: reg + offset; true: *(reg + offset) + add */
+	bool is_indexed; /* with is_deref: *(reg + 8 * index + offset) + add */
+	uint64_t index; /* DWARF register */
 	int64_t add;
 };
 

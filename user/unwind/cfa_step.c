@@ -173,8 +173,11 @@ static void set_cfa_expression(struct cfa_state *state, struct cursor bytes)
 
 	if (plt)
 		set_cfa(state, plt == GB_CFA_PLT11 ? CFA_IS_PLT11 : CFA_IS_PLT10, 0, 0, 0);
-	else if (!cfa_expression_parse(&parsed, bytes))
+	else if (!cfa_expression_parse(&parsed, bytes) ||
+		 (parsed.is_indexed && parsed.reg != MACHINE_REG_SP))
 		set_cfa(state, CFA_IS_STRANGE, 0, 0, 0);
+	else if (parsed.is_indexed)
+		set_cfa(state, CFA_IS_INDEXED, parsed.index, parsed.offset, parsed.add);
 	else
 		set_cfa(state, parsed.is_deref ? CFA_IS_DEREF : CFA_IS_REG, parsed.reg,
 			parsed.offset, parsed.add);

@@ -71,6 +71,7 @@ enum dwarf_op {
 	OP_CONSTU = 0x10,
 	OP_CONSTS = 0x11,
 	OP_MINUS = 0x1c,
+	OP_MUL = 0x1e,
 	OP_PLUS = 0x22,
 	OP_PLUS_UCONST = 0x23,
 	OP_LIT0 = 0x30,

@@ -38,6 +38,14 @@ static bool rule_cfa(const struct cfa_state *state, struct gb_unwind_rule *rule)
 			rule->cfa = GB_CFA_FP_DEREF;
 		rule->cfa_add = state->cfa_add;
 		break;
+	case CFA_IS_INDEXED:
+		gb_reg = machine_gb_reg(reg);
+		if (gb_reg < 0)
+			break;
+		rule->cfa = GB_CFA_SP_INDEXED;
+		rule->reg = (uint8_t)gb_reg;
+		rule->cfa_add = state->cfa_add;
+		break;
 	case CFA_IS_PLT11:
 		rule->cfa = GB_CFA_PLT11;
 		break;
@@ -227,6 +235,7 @@ static int add_fixed_rules(struct rule_set *set)
 		[RULE_FRAME_POINTER] = {.cfa = GB_CFA_FRAME_POINTER},
 		[RULE_SIGNAL] = {.cfa = GB_CFA_SIGNAL},
 		[RULE_END] = {.cfa = GB_CFA_END},
+		[RULE_START] = {.cfa = GB_CFA_END, .ra = GB_RA_INTERRUPTED},
 		[RULE_OTHER_STACK] = {.cfa = GB_CFA_FP,
 				      .fp = GB_FP_CFA,
 				      .ra = GB_RA_OTHER_STACK,

@@ -23,6 +23,7 @@
 #define RULE_SIGNAL 2
 #define RULE_END 3
 #define RULE_OTHER_STACK 4
+#define RULE_START 5 /* the end of a stack, where nothing was called */
 #define RULE_BITS 20
 #define RULE_MAX (1u << RULE_BITS)
 
@@ -34,6 +35,7 @@ enum cfa_is {
 	CFA_IS_PLT11,
 	CFA_IS_PLT10,
 	CFA_IS_DEREF, /* *(register + cfa_off) + cfa_add */
+	CFA_IS_INDEXED, /* *(SP + 8 * register + cfa_off) + cfa_add */
 	CFA_IS_STRANGE, /* an expression that we do not know */
 };
 

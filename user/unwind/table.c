@@ -139,7 +139,7 @@ static int add_function(struct compiler *compiler, const struct fde *fde, uint32
 	int err;
 
 	if (fde->is_signal || fde->is_outermost) {
-		err = add_special(compiler, fde, fde->is_signal ? RULE_SIGNAL : RULE_END);
+		err = add_special(compiler, fde, fde->is_signal ? RULE_SIGNAL : RULE_START);
 	} else {
 		err = cfa_machine_run(&compiler->machine, fde);
 		if (err || !compiler->machine.row_count)
