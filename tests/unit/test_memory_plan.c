@@ -141,11 +141,23 @@ static void what_does_not_fit_is_made_smaller(void **state)
 
 		memory_plan_fit(&smallest, 2, 0);
 		assert_true(is_smaller == (config.buffer_bytes < 128 * MIB));
-		assert_true(config.buffer_bytes >= 2 * MIB && config.unwind_bytes >= 4 * MIB);
+		assert_true(config.buffer_bytes >= 8 * MIB && config.unwind_bytes >= 4 * MIB);
 		assert_int_equal(config.buffer_bytes % MIB + config.unwind_bytes % MIB, 0);
-		if (room >= memory_plan_most(&smallest, 2) + 2 * MIB)
+		if (room >= memory_plan_most(&smallest, 2) + 30 * MIB)
 			assert_true(memory_plan_most(&config, 2) <= room);
 	}
+}
+
+/* Only where the sizes that are left to choose are not enough, since small maps may be too small. */
+static void maps_are_small_at_last(void **state)
+{
+	struct session_config config = usual();
+
+	assert_true(memory_plan_fit(&config, 2, 140 * MIB));
+	assert_false(config.saves_memory);
+	config = usual();
+	assert_true(memory_plan_fit(&config, 2, 100 * MIB));
+	assert_true(config.saves_memory);
 }
 
 static void small_sizes_that_were_asked_for_stay(void **state)
@@ -178,6 +190,7 @@ int main(void)
 		cmocka_unit_test(failing_allocations),
 		cmocka_unit_test(what_fits_stays),
 		cmocka_unit_test(what_does_not_fit_is_made_smaller),
+		cmocka_unit_test(maps_are_small_at_last),
 		cmocka_unit_test(small_sizes_that_were_asked_for_stay),
 	};
 

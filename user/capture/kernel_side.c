@@ -26,6 +26,7 @@
 #define CPUS_PER_RING 8
 #define MIN_RING_TOTAL (8UL << 20) /* raw samples of a large program that starts come 64 KiB each */
 #define MAX_RING_TOTAL (512UL << 20)
+#define FEWER_PROCESSES 8192 /* in maps that are to be small */
 #define BYTES_PER_SAMPLE 512 /* of a usual stack; one second of them must fit */
 
 #define MAX_READINGS 100 /* of the list of tasks, each of which found descendants of targets */
@@ -84,6 +85,8 @@ static void size_rings(struct kernel_side *kernel, const struct kernel_side_conf
 	       kernel->ring_count * CPUS_PER_RING < config->cpu_count)
 		kernel->ring_count *= 2;
 	kernel->ring_bytes = power_of_two_above(total / kernel->ring_count);
+	if (config->saves_memory)
+		kernel->ring_bytes = power_of_two_above(kernel->ring_bytes / 4);
 }
 
 static void name_ancestors(__u32 ancestors[GB_ANCESTORS])
@@ -178,6 +181,15 @@ static int size_scratch(struct kernel_side *kernel)
 	return bpf_map__set_max_entries(kernel->skel->maps.scratch, (__u32)cpus * GB_SLOTS);
 }
 
+/* Their elements are there from the start, so what has room for all processes that there can be takes megabytes. */
+static int save_memory(struct kernel_side *kernel)
+{
+	int err = bpf_map__set_max_entries(kernel->skel->maps.targets, FEWER_PROCESSES);
+
+	return err ? err
+		   : bpf_map__set_max_entries(kernel->skel->maps.process_maps, FEWER_PROCESSES);
+}
+
 static int make_rings(struct kernel_side *kernel)
 {
 	int outer = bpf_map__fd(kernel->skel->maps.samples);
@@ -217,6 +229,8 @@ int kernel_side_open(struct kernel_side **out, const struct kernel_side_config *
 	err = choose_programs(kernel, config);
 	if (!err)
 		err = size_scratch(kernel);
+	if (!err && config->saves_memory)
+		err = save_memory(kernel);
 	if (!err)
 		err = geckobpf__load(kernel->skel);
 	if (!err)

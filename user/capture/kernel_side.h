@@ -22,12 +22,15 @@ struct gb_unwind_rule;
 struct geckobpf;
 struct kernel_side;
 
+#define KERNEL_SIDE_SAVED_BYTES (15UL << 20)
+
 struct kernel_side_config {
 	bool all; /* every process on the machine */
 	bool kernel_stacks;
 	const struct gb_names *threads; /* only those with such names have samples; NULL: all */
 	uint32_t rate_hz;
 	uint32_t cpu_count; /* online CPUs: sizes the rings */
+	bool saves_memory; /* smaller maps, and rings of a quarter: KERNEL_SIDE_SAVED_BYTES less */
 	const char *const
 		*programs; /* names of the optional ones to be loaded; ends with NULL; NULL: none */
 };

@@ -18,7 +18,7 @@
  */
 #define FIXED_BYTES (96 * MIB)
 #define CPU_BYTES (512ULL << 10) /* scratch memory, the ring of the perf events */
-#define MIN_BUFFER_BYTES (2 * MIB)
+#define MIN_BUFFER_BYTES (8 * MIB) /* less would hold little but what is known of the processes */
 #define MIN_UNWIND_BYTES (4 * MIB)
 
 /* ---- what there is ----------------------------------------------------------------- */
@@ -155,8 +155,10 @@ static uint64_t fit(uint64_t asked, uint64_t room, uint64_t least)
 
 static uint64_t fixed_part(const struct session_config *config, uint32_t cpu_count)
 {
-	return FIXED_BYTES + CPU_BYTES * cpu_count +
-	       kernel_side_rings_total(config->rate_hz, cpu_count);
+	const uint64_t bytes = FIXED_BYTES + CPU_BYTES * cpu_count +
+			       kernel_side_rings_total(config->rate_hz, cpu_count);
+
+	return config->saves_memory ? bytes - KERNEL_SIDE_SAVED_BYTES : bytes;
 }
 
 uint64_t memory_plan_most(const struct session_config *config, uint32_t cpu_count)
@@ -166,11 +168,14 @@ uint64_t memory_plan_most(const struct session_config *config, uint32_t cpu_coun
 
 bool memory_plan_fit(struct session_config *config, uint32_t cpu_count, uint64_t room)
 {
-	const uint64_t fixed = fixed_part(config, cpu_count);
-	uint64_t left = room > fixed ? room - fixed : 0;
+	uint64_t fixed, left;
 
 	if (memory_plan_most(config, cpu_count) <= room)
 		return false;
+	config->saves_memory =
+		fixed_part(config, cpu_count) + MIN_UNWIND_BYTES + MIN_BUFFER_BYTES > room;
+	fixed = fixed_part(config, cpu_count);
+	left = room > fixed ? room - fixed : 0;
 	config->unwind_bytes = fit(config->unwind_bytes, left / 3, MIN_UNWIND_BYTES);
 	left = left > config->unwind_bytes ? left - config->unwind_bytes : 0;
 	config->buffer_bytes = fit(config->buffer_bytes, left / 9 * 8, MIN_BUFFER_BYTES);

@@ -51,6 +51,7 @@ struct session_config {
 	size_t symbol_dir_count;
 	uint64_t buffer_bytes; /* limit of the profile buffer */
 	uint64_t unwind_bytes; /* limit of the unwind tables in the kernel */
+	bool saves_memory; /* smaller maps and rings: a flood of samples, or thousands of processes, may find no room */
 	/* File, "-" for stdout, what is no file as a pipe; NULL: named after the target and the time. */
 	const char *output;
 	bool replaces; /* files that have the names of its files already; otherwise they are kept */

@@ -52,6 +52,7 @@ static int load(struct session *session, struct error *error)
 		.threads = config->threads ? &session->thread_names : NULL,
 		.rate_hz = config->rate_hz,
 		.cpu_count = (uint32_t)session->cpu_count,
+		.saves_memory = config->saves_memory,
 		.programs = sources_programs(session->sources),
 	};
 	int err = kernel_side_open(&session->kernel, &kernel_config);
