@@ -264,6 +264,8 @@ static void its_own_ancestor(void **state)
 static void in_each_format(void **state)
 {
 	static const char *const names[] = {"gecko", "processed"};
+	static const char *const schemas[] = {"\"data\":[{\"key\":\"argv\"",
+					      "\"fields\":[{\"key\":\"argv\""};
 	static const char *const said[] = {
 		"[0,100,400,1,0,{\"type\":\"Process\",\"argv\":\"sh\",\"pid\":\"5000\","
 		"\"status\":\"2\",\"cpu\":0,\"maxRSS\":1048576}]",
@@ -284,6 +286,7 @@ static void in_each_format(void **state)
 			fail_msg("not there: %s\nin: %s", said[i], text);
 		assert_non_null(strstr(text, "{\"key\":\"cpu\",\"label\":\"CPU time\","
 					     "\"format\":\"duration\"}"));
+		assert_non_null(strstr(text, schemas[i]));
 		free(text);
 		profile_summary_clear(&summary);
 	}

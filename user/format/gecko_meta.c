@@ -8,6 +8,7 @@
 #include "format/gecko_meta.h"
 
 #include "format/json.h"
+#include "format/marker_json.h"
 #include "format/meta.h"
 #include "profile/profile.h"
 #include "target/process.h"
@@ -19,7 +20,9 @@ void gecko_meta_write(struct json *json, const struct profile_input *input)
 	const struct recording_facts *facts = profile_whole(input);
 
 	json_object_begin(json);
-	meta_write_common(json, facts, true);
+	meta_write_common(json, facts);
+	json_key(json, "markerSchema");
+	marker_json_schemas(json, true);
 	json_key_literal(json, "shutdownTime", "null");
 	meta_write_span(json, facts, &input->filter);
 	json_key(json, "presymbolicated");
@@ -41,7 +44,8 @@ void gecko_meta_write_process(struct json *json, const struct recording_facts *f
 			      const struct process *process)
 {
 	json_object_begin(json);
-	meta_write_common(json, facts, false);
+	meta_write_common(json, facts);
+	json_key_literal(json, "markerSchema", "[]"); /* those of the whole hold */
 	json_key(json, "shutdownTime");
 	if (process->died_ns)
 		json_time_ms(json, (int64_t)profile_time_ns(facts, process->died_ns));

@@ -2,7 +2,8 @@
 /*
  * marker_json.c - see marker_json.h.
  *
- *   schema    {name, display, data: [{key, label, format}, ..., {label, value}], tableLabel, chartLabel}
+ *   schema    {name, display, tableLabel, chartLabel, and of Gecko      data: [{key, label, format}, ..., {label, value}]}
+ *                                                  of processed  fields: [{key, label, format}, ...], description}
  *   payload   {type: the schema's name, key: value, ...}; what is not known is left out
  */
 #include "format/marker_json.h"
@@ -57,8 +58,6 @@ static void write_fields(struct json *json, const struct marker_kind *kind)
 {
 	size_t i;
 
-	json_key(json, "data");
-	json_array_begin(json);
 	for (i = 0; i < kind->field_count; i++) {
 		json_object_begin(json);
 		json_key_string(json, "key", kind->fields[i].key);
@@ -66,6 +65,13 @@ static void write_fields(struct json *json, const struct marker_kind *kind)
 		json_key_string(json, "format", formats[kind->fields[i].format].name);
 		json_object_end(json);
 	}
+}
+
+static void write_gecko_fields(struct json *json, const struct marker_kind *kind)
+{
+	json_key(json, "data");
+	json_array_begin(json);
+	write_fields(json, kind);
 	json_object_begin(json);
 	json_key_string(json, "label", "Description");
 	json_key_string(json, "value", kind->description);
@@ -73,7 +79,16 @@ static void write_fields(struct json *json, const struct marker_kind *kind)
 	json_array_end(json);
 }
 
-void marker_json_schemas(struct json *json)
+static void write_processed_fields(struct json *json, const struct marker_kind *kind)
+{
+	json_key(json, "fields");
+	json_array_begin(json);
+	write_fields(json, kind);
+	json_array_end(json);
+	json_key_string(json, "description", kind->description);
+}
+
+void marker_json_schemas(struct json *json, bool is_gecko)
 {
 	const struct marker_kind *const *kind;
 
@@ -84,7 +99,10 @@ void marker_json_schemas(struct json *json)
 		json_key_literal(json, "display", DISPLAY);
 		json_key_string(json, "tableLabel", (*kind)->table_label);
 		json_key_string(json, "chartLabel", (*kind)->chart_label);
-		write_fields(json, *kind);
+		if (is_gecko)
+			write_gecko_fields(json, *kind);
+		else
+			write_processed_fields(json, *kind);
 		json_object_end(json);
 	}
 	json_array_end(json);

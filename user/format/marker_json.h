@@ -3,13 +3,15 @@
 #ifndef GECKOBPF_FORMAT_MARKER_JSON_H
 #define GECKOBPF_FORMAT_MARKER_JSON_H
 
+#include <stdbool.h>
+
 struct json;
 struct marker_text;
 struct profile_marker;
 struct spool;
 
-/* The value of "markerSchema". */
-void marker_json_schemas(struct json *json);
+/* The value of "markerSchema": of the Gecko format, or of the processed one. */
+void marker_json_schemas(struct json *json, bool is_gecko);
 
 /* Puts payloads together as text. 0 or -ENOMEM. NULL is fine for close. */
 int marker_text_open(struct marker_text **out);

@@ -4,7 +4,6 @@
 
 #include "arch/arch.h"
 #include "format/json.h"
-#include "format/marker_json.h"
 #include "profile/filter.h"
 #include "profile/model.h"
 
@@ -43,7 +42,7 @@ static void write_time(struct json *json, const struct recording_facts *facts, u
 	json_time_ms(json, (int64_t)profile_time_ns(facts, time_ns));
 }
 
-void meta_write_common(struct json *json, const struct recording_facts *facts, bool is_whole)
+void meta_write_common(struct json *json, const struct recording_facts *facts)
 {
 	json_key_u64(json, "version", GECKO_VERSION);
 	json_key_time_ms(json, "startTime", (int64_t)(facts->start_real_ns - facts->lead_ns));
@@ -53,11 +52,6 @@ void meta_write_common(struct json *json, const struct recording_facts *facts, b
 			     facts->start_ns - facts->lead_ns);
 	json_key_time_ms(json, "interval", (int64_t)facts->interval_ns);
 	write_categories(json);
-	json_key(json, "markerSchema");
-	if (is_whole)
-		marker_json_schemas(json);
-	else
-		json_literal(json, "[]");
 }
 
 static void write_known(struct json *json, const char *key, const char *text)

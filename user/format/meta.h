@@ -3,14 +3,12 @@
 #ifndef GECKOBPF_FORMAT_META_H
 #define GECKOBPF_FORMAT_META_H
 
-#include <stdbool.h>
-
 struct json;
 struct profile_filter;
 struct recording_facts;
 
-/* Version of the Gecko format, start, interval, categories; kinds of markers, if it is of the whole and not of a process. */
-void meta_write_common(struct json *json, const struct recording_facts *facts, bool is_whole);
+/* Version of the Gecko format, start, interval, categories. */
+void meta_write_common(struct json *json, const struct recording_facts *facts);
 /* From when to when it was recorded, as far as that is in `part`, and the units of samples. */
 void meta_write_span(struct json *json, const struct recording_facts *facts,
 		     const struct profile_filter *part);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/json.h"
+#include "format/marker_json.h"
 #include "format/meta.h"
 #include "profile/profile.h"
 
@@ -140,7 +141,9 @@ void processed_meta_write(struct json *json, const struct profile_input *input,
 
 	json_object_begin(json);
 	json_key_u64(json, "preprocessedProfileVersion", FORMAT_VERSION);
-	meta_write_common(json, facts, true);
+	meta_write_common(json, facts);
+	json_key(json, "markerSchema");
+	marker_json_schemas(json, false);
 	meta_write_span(json, facts, &input->filter);
 	json_key_string(json, "product", facts->product ? facts->product : "geckobpf");
 	json_key_string(json, "importedFrom", "geckobpf");
