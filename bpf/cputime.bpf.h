@@ -33,6 +33,9 @@ static __always_inline void run_begin(struct run_state *state, struct task_struc
 	state->base_ns = now;
 	state->base_cpu_ns = TASK_FIELD(task, se.sum_exec_runtime);
 	state->kernel_cpu_ns = state->base_cpu_ns;
+	state->settled_cpu_ns = state->base_cpu_ns;
+	state->ticks = 0;
+	state->late = 0;
 }
 
 /* The CPU time that `task`, which runs on this CPU, has used up to `now`. */
@@ -57,24 +60,46 @@ static __always_inline __u64 run_cpu_time(struct run_state *state, struct task_s
 }
 
 /*
- * Called at a tick, which makes a sample. Returns how many ticks should have come before it, in
- * this run of the thread on the CPU, and did not. Where a hypervisor takes the CPU away or
- * interrupts stay off, the kernel lets the timer fire once for all the periods that went by. Ticks
- * keep to a grid of periods; the earliest there was shows where it lies.
+ * Those of the ticks that did not come by the clock which the thread ran for by its account: a hypervisor or an interrupt
+ * that kept them away is not in the account, on most kernels. Called when the account is later than they are.
  */
-static __always_inline __u64 run_ticks_missed(struct run_state *state, __u64 now)
+static __always_inline void run_settle_ticks(struct run_state *state, __u64 account)
+{
+	__u64 due = (account - state->settled_cpu_ns) / cfg_period_ns;
+	__u64 missed = due > state->ticks ? due - state->ticks : 0;
+
+	if (account > state->settled_cpu_ns)
+		count_more(GB_STAT_TICKS_MISSED, missed < state->late ? missed : state->late);
+	state->settled_cpu_ns = account;
+	state->ticks = 0;
+	state->late = 0;
+}
+
+/*
+ * Called at every tick. Those that should have come before it, in this run of the thread on the CPU, and did not, are late.
+ * Where a hypervisor takes the CPU away or interrupts stay off, the kernel lets the timer fire once for all the periods
+ * that went by. Ticks keep to a grid of periods; the earliest there was shows where it lies.
+ */
+static __always_inline void run_note_tick(struct run_state *state, struct task_struct *task,
+					  __u64 now)
 {
 	__u64 timed_ns = timers_since_ns, started_ns = state->started_ns;
 	__u64 since = started_ns > timed_ns ? started_ns : timed_ns;
-	__u64 due = state->due_ns, missed = 0;
+	__u64 account = TASK_FIELD(task, se.sum_exec_runtime);
+	__u64 due = state->due_ns, late = 0;
 
+	if (state->late && account != state->late_cpu_ns)
+		run_settle_ticks(state, account);
 	if (due && due < since) /* those were not for this run, or there was no timer */
 		due += (since - due + cfg_period_ns - 1) / cfg_period_ns * cfg_period_ns;
 	if (due && now >= due + cfg_period_ns)
-		missed = (now - due) / cfg_period_ns;
-	state->due_ns =
-		due && due <= now ? due + (missed + 1) * cfg_period_ns : now + cfg_period_ns;
-	return missed;
+		late = (now - due) / cfg_period_ns;
+	state->due_ns = due && due <= now ? due + (late + 1) * cfg_period_ns : now + cfg_period_ns;
+	state->ticks++;
+	if (!late)
+		return;
+	state->late += late;
+	state->late_cpu_ns = account;
 }
 
 #endif

@@ -74,6 +74,10 @@ struct run_state {
 	__u64 base_cpu_ns;
 	__u64 kernel_cpu_ns; /* the kernel's own account when last looked at */
 	__u64 due_ns; /* of the timer's next tick on this CPU; 0: not known */
+	/* since its ticks were last settled in this run, which was when its account was settled_cpu_ns: */
+	__u64 settled_cpu_ns;
+	__u32 ticks, late; /* those that came, and those that did not, by the clock */
+	__u64 late_cpu_ns; /* its account when that was noticed */
 	__u64 raw_second; /* the second in which raw_count raw samples were sent from this CPU */
 	__u64 raw_count;
 };

@@ -53,6 +53,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	if (task_is_dead(prev))
 		report_exit(prev);
+	if (state->late && state->tid == (__u32)prev->pid)
+		run_settle_ticks(state, prev->se.sum_exec_runtime);
 	if (!is_target(next->tgid)) {
 		state->tid = 0;
 		return 0;

@@ -15,7 +15,7 @@ static __always_inline bool is_picked(void)
 		return true;
 	count(GB_STAT_TICKS_NOT_PICKED);
 	if (state)
-		run_ticks_missed(state, bpf_ktime_get_ns());
+		state->due_ns = 0; /* it is known again at the next that is wanted */
 	return false;
 }
 
@@ -39,7 +39,7 @@ int on_timer(struct bpf_perf_event_data *ctx)
 	sample_describe(sample, task, state);
 	count(GB_STAT_TICKS);
 	if (state)
-		count_more(GB_STAT_TICKS_MISSED, run_ticks_missed(state, sample->hdr.time_ns));
+		run_note_tick(state, task, sample->hdr.time_ns);
 	if (cfg_kernel_stacks && !is_user)
 		sample_kernel_stack(ctx, sample);
 	sample_user_stack(ctx, is_user, buffer, task, key);
