@@ -370,6 +370,30 @@ def measure_tables(bench):
               note=f"{what}; all files of clang++: {statistics.median(per_100[1]):.2f}")
 
 
+def measure_undescribed(bench):
+    """Programs with code that has no unwind information, by hand or by choice; those that are installed."""
+    numbers, video = os.path.join(bench.directory, "numbers"), os.path.join(bench.directory, "video.yuv")
+    with open(numbers, "w", encoding="ascii") as file:
+        file.writelines(f"{number * 7919 % 1_000_003} word {number}\n" for number in range(400_000))
+    with open(video, "wb") as file:
+        file.write(os.urandom(5_000_000))
+    programs = {
+        "GMP (factor)": ["factor", "57896044618658097711785492504343953926634992332820282019728792003956564819949"],
+        "busybox awk": ["busybox", "awk", "{ n += $1; gsub(/o/, \"0\") } END { print n }", numbers],
+        "busybox sort": ["busybox", "sort", numbers],
+        "busybox gzip": ["busybox", "gzip", "-c", numbers],
+        "OpenSSL": ["openssl", "speed", "-seconds", "1", "-evp", "aes-256-gcm"],
+        "x264": ["x264", "--threads", "1", "--input-res", "320x240", "--fps", "25", "-o", os.devnull, video],
+    }
+    for name, command in programs.items():
+        if not shutil.which(command[0]):
+            continue
+        command = ["sh", "-c", 'timeout 3 "$@" >/dev/null 2>&1 || true', "sh", *command]
+        runs = [GeckobpfCommand(bench, command, 1000).log()["user_stacks"] for _ in range(bench.rounds)]
+        yield Row(f"unwind: complete stacks of {name}, %", [complete_percent(ends) for ends in runs], goal=98,
+                  aim="at least", digits=2, note=f"{sum(runs[0].values())} samples")
+
+
 # Words of the rows' names, so that a filter knows what need not be measured.
 MEASUREMENTS = (
     (measure_recording, "BPF per sample recorder's CPU at 1 kHz"),
@@ -383,6 +407,7 @@ MEASUREMENTS = (
     (measure_start, "start: from exec load attach"),
     (measure_compiler, "unwind: a frame hot C++ compiler at 1 kHz BPF programs complete stacks recorded end of the "
      "target"),
+    (measure_undescribed, "unwind: complete stacks of GMP busybox awk sort gzip OpenSSL x264"),
     (measure_tables, "unwind: make the table of a large library tables MB per 100 MB of ELF"),
     (measure_put, "put of a sample"),
     (storage.measure_put60, "put of a 60-byte entry"),

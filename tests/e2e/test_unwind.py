@@ -250,6 +250,20 @@ def test_static_musl(test):
     check_chain(test, [build_chain(test, "musl-gcc", "-static", *C_FLAGS)], root=("libc_start_main_stage2",))
 
 
+def test_assembly(test):
+    """GMP's own functions have no unwind information and no frame pointers."""
+    test.need("factor")
+    number = "57896044618658097711785492504343953926634992332820282019728792003956564819949"
+    expect_complete(record_running(test, test.start(["factor", number]).pid))
+
+
+def test_stripped_static(test):
+    """Neither names nor unwind information: Debian's busybox, in every second container."""
+    test.need("busybox")
+    program = 'BEGIN { while (1) { s = s + length(sprintf("%d", i)); gsub(/1/, "2", t) } }'
+    expect_complete(record_running(test, test.start(["busybox", "awk", program]).pid))
+
+
 def test_dynamic_musl(test):
     check_chain(test, [build_chain(test, "musl-gcc", *C_FLAGS)], root=(re.compile(r"^libc\.so\+0x"),))
 

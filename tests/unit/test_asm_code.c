@@ -126,7 +126,7 @@ static void test_frame_pointer(void **state)
 			       "a: sub %rdi, %rsp\n"
 			       "b: call outside@plt\n leave\n"
 			       "c: ret\n");
-	assert_sp("a", 16, GB_FP_CFA, -16);
+	assert_int_equal(rule_at("a")->cfa, GB_CFA_FP);
 	assert_int_equal(rule_at("b")->cfa, GB_CFA_FP);
 	assert_int_equal(rule_at("b")->cfa_off, 16);
 	assert_int_equal(rule_at("b")->fp_off, -16);
@@ -194,6 +194,21 @@ static void test_outermost(void **state)
 	assert_sp("clone", 8, GB_FP_SAME, 0);
 }
 
+/* As V8 does: the return address is taken off the stack, and put back below arguments; a function takes its own off. */
+static void test_moved_return(void **state)
+{
+	assemble(FUNCTION("f") "pop %rax\n"
+			       "a: push %rbx\n push %rax\n push %rbp\n mov %rsp, %rbp\n"
+			       "b: nop\n leave\n ret $8\n" FUNCTION(
+				       "g") "push %rbp\n mov %rsp, %rbp\n push %rax\n"
+					    "call f\n"
+					    "c: nop\n leave\n ret\n");
+	assert_int_equal(rule_at("a")->cfa, GB_CFA_FRAME_POINTER);
+	assert_int_equal(rule_at("b")->cfa, GB_CFA_FRAME_POINTER);
+	assert_int_equal(rule_at("c")->cfa, GB_CFA_FP);
+	assert_int_equal(rule_at("c")->cfa_off, 16);
+}
+
 /* Ways that do not agree, and code that nothing speaks for: as before, by frame pointers if at all. */
 static void test_not_believed(void **state)
 {
@@ -247,6 +262,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_nameless, forget),
 		cmocka_unit_test_teardown(test_no_return, forget),
 		cmocka_unit_test_teardown(test_outermost, forget),
+		cmocka_unit_test_teardown(test_moved_return, forget),
 		cmocka_unit_test_teardown(test_not_believed, forget),
 		cmocka_unit_test_teardown(test_no_frame_pointers, forget),
 		cmocka_unit_test_teardown(test_no_memory, forget),

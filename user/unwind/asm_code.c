@@ -2,11 +2,10 @@
 /* asm_code.c - see asm_code.h. */
 #include "unwind/asm_code.h"
 #include "base/array.h"
-#include "elf/elf_file.h"
+#include "unwind/asm_entries.h"
 #include "unwind/code_flow.h"
 #include "unwind/code_returns.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +13,7 @@
 #define GAP_MIN_BYTES 16 /* less is padding */
 #define ALL_MAX_BYTES                                                                              \
 	(32u << 20) /* of gaps are looked at; programs with more are built with frame pointers */
-#define WINDOW_APART_BYTES 65536 /* gaps so far apart are not of one window */
-#define SYMBOLS_MAX (1u << 20) /* are looked at */
-#define SYMBOLS_AT_ONCE 4096
-#define DATA_AT_ONCE 512 /* words */
-#define DATA_MAX_BYTES (1u << 20) /* of data are looked at */
-#define START_BYTES 64 /* of the program's first instructions */
+#define WINDOW_APART_BYTES 2048 /* gaps so far apart are not of one window */
 #define FRAMES_MIN 8 /* so many functions with frames tell whether a file keeps frame pointers */
 
 int asm_code_add_gap(struct asm_code *asm_code, const struct elf_code *code, uint32_t start,
@@ -45,6 +39,7 @@ void asm_code_close(struct asm_code *asm_code)
 {
 	free(asm_code->gaps);
 	free(asm_code->rows);
+	free(asm_code->entries);
 	*asm_code = (struct asm_code){0};
 }
 
@@ -97,106 +92,23 @@ static int read_code(struct window *window, const struct elf_code *code)
 	return 0;
 }
 
-static bool is_function(const Elf64_Sym *symbol)
+/* Functions of the window; `first` is the first that can be, and becomes that of the next window. */
+static int enter_all(struct window *window, const struct asm_code *asm_code, size_t *first)
 {
-	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF;
-}
-
-/* An address of the file where a function begins. */
-static int enter(struct window *window, uint64_t address, bool is_outermost)
-{
-	uint64_t at = address - window->text - window->start;
-
-	return at < window->flow.size ? code_flow_enter(&window->flow, (uint32_t)at, is_outermost)
-				      : 0;
-}
-
-static int enter_symbols(struct window *window, const struct elf_file *file,
-			 const struct elf_section *section)
-{
-	Elf64_Sym symbols[SYMBOLS_AT_ONCE / sizeof(Elf64_Sym)];
-	uint64_t left, offset = section->offset;
-	size_t i, count;
 	int err = 0;
 
-	left = section->size / sizeof(Elf64_Sym);
-	if (left > SYMBOLS_MAX)
-		left = SYMBOLS_MAX;
-	for (; left && !err; left -= count, offset += count * sizeof(Elf64_Sym)) {
-		count = sizeof(symbols) / sizeof(symbols[0]);
-		if (count > left)
-			count = left;
-		if (elf_file_read(file, offset, symbols, count * sizeof(Elf64_Sym)))
-			return 0;
-		for (i = 0; i < count && !err; i++)
-			if (is_function(&symbols[i]))
-				err = enter(window, symbols[i].st_value, false);
-	}
-	return err;
-}
+	for (; *first < asm_code->entry_count && !err; (*first)++) {
+		const struct asm_entry *entry = &asm_code->entries[*first];
+		uint32_t at = entry->offset - window->start;
 
-/* What the program's first instructions point to: main among others, which need not return. */
-static int point_from_start(struct window *window, const struct elf_code *code, uint64_t address)
-{
-	uint8_t bytes[START_BYTES];
-	size_t got = elf_code_peek(code, address, bytes, sizeof(bytes)), at = 0;
-	struct instruction instruction;
-	uint64_t target;
-	int err = 0;
-
-	while (!err && machine_decode(bytes + at, got - at, &instruction) &&
-	       instruction.kind != INSTRUCTION_STOP) {
-		at += instruction.length;
-		target = (uint64_t)instruction.value;
-		if (instruction.kind == INSTRUCTION_ADDRESS)
-			target += address + at;
-		else if (instruction.kind != INSTRUCTION_NUMBER)
+		if (entry->offset >= window->end)
+			break;
+		if (entry->offset < window->start)
 			continue;
-		target -= window->text + window->start;
-		if (target < window->flow.size)
-			err = code_flow_point(&window->flow, (uint32_t)target);
-	}
-	return err;
-}
-
-/* What words of data point to: functions in tables, and labels in others. */
-static int point_from_data(struct window *window, const struct elf_code *code)
-{
-	const struct elf_part *part = &code->relocated;
-	uint64_t words[DATA_AT_ONCE], done, at;
-	size_t got, i;
-	int err = 0;
-
-	for (done = 0; done < part->bytes && done < DATA_MAX_BYTES && !err; done += sizeof(words)) {
-		got = elf_code_peek(code, part->address + done, words, sizeof(words));
-		for (i = 0; i < got / sizeof(words[0]) && !err; i++) {
-			at = words[i] - window->text - window->start;
-			if (at < window->flow.size)
-				err = code_flow_point(&window->flow, (uint32_t)at);
-		}
-	}
-	return err;
-}
-
-/* Where the file says that code begins. */
-static int enter_all(struct window *window, const struct elf_code *code)
-{
-	static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
-	const struct elf_section *section;
-	Elf64_Ehdr header = {0};
-	size_t i;
-	int err = 0;
-
-	if (!elf_file_read(code->file, 0, &header, sizeof(header)) && header.e_entry)
-		err = enter(window, header.e_entry, true);
-	if (!err)
-		err = point_from_start(window, code, header.e_entry);
-	if (!err)
-		err = point_from_data(window, code);
-	for (i = 0; i < 2 && !err; i++) {
-		section = elf_file_typed(code->file, types[i]);
-		if (section)
-			err = enter_symbols(window, code->file, section);
+		if (entry->kind == ENTRY_POINTED)
+			err = code_flow_point(&window->flow, at);
+		else
+			err = code_flow_enter(&window->flow, at, entry->kind == ENTRY_START);
 	}
 	return err;
 }
@@ -267,7 +179,7 @@ struct habits {
 };
 
 static int analyze_window(struct window *window, struct asm_code *asm_code,
-			  const struct elf_code *code, struct habits *habits)
+			  const struct elf_code *code, size_t *first_entry, struct habits *habits)
 {
 	int err = code_flow_open(&window->flow, window->text + window->start,
 				 window->end - window->start);
@@ -277,7 +189,7 @@ static int analyze_window(struct window *window, struct asm_code *asm_code,
 	if (!err)
 		err = read_code(window, code);
 	if (!err)
-		err = enter_all(window, code);
+		err = enter_all(window, asm_code, first_entry);
 	if (!err)
 		err = code_flow_run(&window->flow);
 	if (!err)
@@ -304,7 +216,7 @@ int asm_code_analyze(struct asm_code *asm_code, const struct elf_code *code,
 	struct code_returns returns = {code, frame, order, {0}};
 	struct window window = {.gaps = asm_code, .text = frame->text, .returns = &returns};
 	struct habits habits = {0};
-	size_t i = 0;
+	size_t i = 0, first_entry = 0;
 	uint32_t start;
 	int err = 0;
 
@@ -313,10 +225,11 @@ int asm_code_analyze(struct asm_code *asm_code, const struct elf_code *code,
 		asm_code->skipped_bytes = sum_bytes(asm_code);
 		asm_code->gap_count = 0;
 	}
+	err = asm_entries_find(asm_code, code, frame->text);
 	start = asm_code->gap_count ? asm_code->gaps[0].start : 0;
 	while (i < asm_code->gap_count && !err) {
 		lay_window(&window, asm_code, i, start);
-		err = analyze_window(&window, asm_code, code, &habits);
+		err = analyze_window(&window, asm_code, code, &first_entry, &habits);
 		start = window.end;
 		i = window.last;
 		if (start < asm_code->gaps[i - 1].end)

@@ -30,10 +30,22 @@ struct asm_row {
 	struct cfa_state state; /* if it is */
 };
 
+/* Where a function begins, by what the file says. */
+struct asm_entry {
+	uint32_t offset; /* in the text */
+	enum {
+		ENTRY_NAMED,
+		ENTRY_START,
+		ENTRY_POINTED
+	} kind; /* by a symbol; of the program; perhaps */
+};
+
 /* Zero-initialised is empty. */
 struct asm_code {
 	struct asm_gap *gaps; /* by address */
 	size_t gap_count, gap_capacity;
+	struct asm_entry *entries; /* in gaps; by address once all are there */
+	size_t entry_count, entry_capacity;
 	struct asm_row *rows; /* by address; each holds up to the next, or its gap's end */
 	size_t row_count, row_capacity;
 	bool keeps_fp; /* where nothing is known, frame pointers are */

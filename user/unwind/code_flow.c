@@ -226,7 +226,7 @@ static int sweep(struct code_flow *flow, bool is_last)
 	uint32_t at = 0, length;
 	int err = 0;
 
-	while (at < flow->size && !err) {
+	while (at < flow->size && !err && !code_walk_is_hopeless(flow)) {
 		if (flow->places[at].owner <= OWNER_MAX)
 			owner = flow->places[at].owner;
 		if (flow->places[at].owner != OWNER_NONE) {

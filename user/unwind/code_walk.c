@@ -13,8 +13,8 @@
 #define TRIAL_STEPS_A_BYTE 2 /* and in trials */
 #define TRIAL_STEPS (1u << 17) /* in one of them */
 /* Where fewer trials than one of so many prove anything, it is code of another kind (Haskell's). */
-#define TRIALS_A_PROOF 32
-#define TRIALS_MIN 1024
+#define TRIALS_A_PROOF 16
+#define TRIALS_MIN 128
 #define TABLES_TRIED 4 /* states of jumps by table, for one place */
 #define BODY_BYTES                                                                                 \
 	4096 /* of code that no way leads to are looked past, for whose code comes next */
@@ -540,6 +540,12 @@ int code_walk_on(struct code_flow *flow)
 
 /* ---- trials ---- */
 
+bool code_walk_is_hopeless(const struct code_flow *flow)
+{
+	return flow->trial_count > TRIALS_MIN &&
+	       flow->trial_count > flow->proven_count * TRIALS_A_PROOF;
+}
+
 static void undo(struct code_flow *flow)
 {
 	struct instruction instruction;
@@ -565,8 +571,7 @@ int code_walk_try(struct code_flow *flow, struct code_way way, enum belief *beli
 	int err;
 
 	*belief = IMPOSSIBLE;
-	if (flow->trial_count > TRIALS_MIN &&
-	    flow->trial_count > flow->proven_count * TRIALS_A_PROOF)
+	if (code_walk_is_hopeless(flow))
 		return 0;
 	err = add_function(flow, (struct code_function){.start = way.at}, &way.owner);
 	if (err)

@@ -118,4 +118,7 @@ enum belief { IMPOSSIBLE, POSSIBLE, PROVEN };
  */
 int code_walk_try(struct code_flow *flow, struct code_way way, enum belief *belief);
 
+/* Whether so few trials have proven anything that no more are made. */
+bool code_walk_is_hopeless(const struct code_flow *flow);
+
 #endif

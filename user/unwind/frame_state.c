@@ -26,6 +26,11 @@ struct frame_state frame_state_outermost(void)
 	return (struct frame_state){.is_outermost = 1};
 }
 
+static struct frame_state conflict(void)
+{
+	return (struct frame_state){.is_conflict = 1};
+}
+
 static bool is_place(uint8_t value)
 {
 	return value == FRAME_CFA || value == FRAME_ALIGNED;
@@ -265,11 +270,9 @@ void frame_state_step(struct frame_state *state, const struct instruction *instr
 	default:
 		forget_written(state, instruction->written);
 	}
-}
-
-static struct frame_state conflict(void)
-{
-	return (struct frame_state){.is_conflict = 1};
+	/* The return address is gone from its place: it may come back elsewhere, as in V8, where nobody knows. */
+	if (state->sp == FRAME_CFA && state->sp_offset > GB_RETURN_AT)
+		*state = conflict();
 }
 
 struct frame_state frame_state_meet(const struct frame_state *left, const struct frame_state *right)
@@ -309,17 +312,20 @@ bool frame_state_is_balanced(const struct frame_state *state)
 	return frame_state_can_return(state) && state->fp == FRAME_CALLERS;
 }
 
-/* Where the CFA is found from the stack pointer, else by other registers. */
+/*
+ * Where the CFA is found from. A frame pointer is best, where there is one: it is right also behind calls of functions that
+ * take their arguments off the stack (V8's).
+ */
 static bool describe_cfa(const struct frame_state *state, struct cfa_state *out)
 {
 	uint32_t how = out->how;
 
-	if (state->sp == FRAME_CFA) {
-		out->how = HOW_WITH_CFA(how, CFA_IS_REG, MACHINE_REG_SP);
-		out->cfa_off = -state->sp_offset;
-	} else if (state->fp == FRAME_CFA) {
+	if (state->fp == FRAME_CFA) {
 		out->how = HOW_WITH_CFA(how, CFA_IS_REG, MACHINE_REG_FP);
 		out->cfa_off = -state->fp_offset;
+	} else if (state->sp == FRAME_CFA) {
+		out->how = HOW_WITH_CFA(how, CFA_IS_REG, MACHINE_REG_SP);
+		out->cfa_off = -state->sp_offset;
 	} else if (state->saved_cfa && state->sp == FRAME_ALIGNED) {
 		out->how = HOW_WITH_CFA(how, CFA_IS_DEREF, MACHINE_REG_SP);
 		out->cfa_off = state->saved_cfa_at - state->sp_offset;
