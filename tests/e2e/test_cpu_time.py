@@ -4,7 +4,7 @@
 import json
 import os
 
-from harness import PYTHON, expect, expect_equal, expect_near, schedstat_ns
+from harness import PYTHON, Profile, expect, expect_between, expect_equal, expect_near, schedstat_ns, stolen_ns
 
 LOOP = ["sh", "-c", "while :; do :; done"]
 # Clocks of the kernel that differ, and times that are rounded.
@@ -40,6 +40,74 @@ def test_attached_to_a_running_process(test):
     expect_deltas_fit(profile)
     counted_ns = profile.main_thread(loop.pid).cpu_ns()
     expect(counted_ns <= used_ns, f"the profile counts {counted_ns} ns, the kernel {used_ns} ns in a longer time")
+
+
+def test_all_cpu_time_is_there(test):
+    """Where all CPUs are busy, all processes together use all there is, but for what the recorder does, which does not
+    record itself."""
+    for _ in range(2 * os.cpu_count()):
+        test.start(LOOP)
+    recording = test.record_running("--all", "--rate", 20)
+    stolen, own = stolen_ns(), schedstat_ns(recording.pid)
+    expect_equal(test.start([test.target("hot"), "3"]).wait(60), 0, "hot's exit status")
+    own, stolen = schedstat_ns(recording.pid) - own, stolen_ns() - stolen
+    profile = recording.stop()
+    there_ns = profile.duration_ms * 1e6 * os.cpu_count()
+    used_ns = sum(thread.cpu_ns() for thread in profile.threads)
+    expect_between(used_ns / (there_ns - own) * 100, 99 - stolen / there_ns * 100, 100.5,
+                   f"CPU time of all processes in percent of what there was, {there_ns / 1e6} - {own / 1e6} ms")
+
+
+# ---- short processes -------------------------------------------------------------------------------------------------
+# Says what its children used.
+CHILDREN = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print("used", used.ru_utime + used.ru_stime)
+"""
+SHORT = ["bash", "-c", "for i in $(seq 1500); do /bin/true; done"]
+
+
+def check_short(test, rate):
+    recording = test.record("--rate", rate, "--", PYTHON, "-c", CHILDREN, *SHORT)
+    profile = recording.finish(patience_s=120)
+    used_ms = float(recording.wait_for(r"used ([\d.]+)").group(1)) * 1e3
+    own = profile.find(pid=min(profile.pids() - {0}))
+    counted_ms = sum(thread.cpu_ns() for thread in profile.threads if thread not in own) / 1e6
+    expect_near(counted_ms, used_ms, used_ms * 0.01 + 5, f"CPU time of the children, at {rate} Hz, in ms")
+    expect_deltas_fit(profile)
+    expect(len({thread.pid for thread in profile.threads}) <= 130, "short processes flood the list")
+    log = profile.log()
+    expect_between(log["processes_gathered"], 1350, 1600, "processes that are shown as one")
+    expect(profile.find(process_name=f"{log['processes_gathered']} short processes"), "they have no such name")
+    expect(f"{log['processes_gathered']} short processes, " in recording.stderr, f"it is not said: {recording.stderr!r}")
+
+
+def test_short_processes(test):
+    check_short(test, 1000)
+
+
+def test_short_processes_without_samples(test):
+    check_short(test, 10)
+
+
+def test_all_processes(test):
+    """Each by itself, if that is wanted; the CPU time is the same."""
+    recording = test.record("--", "bash", "-c", "for i in $(seq 200); do /bin/true; done", output="short.gbpf")
+    expect_equal(recording.wait(60), 0, f"geckobpf's exit status: {recording.stderr}")
+    profiles = {}
+    for options in ((), ("--all-processes",)):
+        path = os.path.join(test.directory, f"short{len(options)}.json")
+        process = test.start([test.geckobpf, "convert", *options, recording.path, "-o", path])
+        expect_equal(process.wait(60), 0, f"the exit status of convert: {process.stderr}")
+        profiles[options] = Profile(path)
+    gathered, each = profiles.values()
+    names = [thread.process_name for thread in each.threads]
+    expect(names.count("true") >= 200 and not any("short processes" in name for name in names), f"they are {names}")
+    expect(len(gathered.pids()) <= 120, f"{len(gathered.pids())} processes where short ones are gathered")
+    counts = [sum(thread.cpu_ns() for thread in profile.threads) for profile in (gathered, each)]
+    expect_near(counts[0] / 1e6, counts[1] / 1e6, 0.5, "CPU time of all, in ms")
 
 
 # ---- sleep -----------------------------------------------------------------------------------------------------------

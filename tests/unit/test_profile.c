@@ -122,6 +122,9 @@ static void meta(void **state)
 			      "\"main_memory_bytes\":17179869184,"
 			      "\"samples_lost_damaged\":0,"
 			      "\"rows_out_of_order\":1,"
+			      "\"processes_gathered\":0,"
+			      "\"processes_gathered_cpu_ns\":0,"
+			      "\"images_folded\":0,"
 			      "\"bytes_spilled\":0," STACK_ENDS "}}}");
 	free(text);
 	profile_summary_clear(&summary);

@@ -33,6 +33,7 @@ static void say_what_was_written(const char *path, const struct conversion *resu
 	log_info("wrote %s: %" PRIu64 " samples of %" PRIu64 " thread%s",
 		 strcmp(path, "-") ? path : "to stdout", summary->samples, summary->threads,
 		 summary->threads == 1 ? "" : "s");
+	summary_gathered(summary);
 }
 
 /* What is told while it goes on is printed. */

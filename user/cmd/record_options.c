@@ -46,6 +46,7 @@ enum option_key {
 	KEY_CONTROL,
 	KEY_STRICT,
 	KEY_NO_PRIORITY,
+	KEY_ALL_PROCESSES,
 };
 
 static const struct argp_option option_table[] = {
@@ -93,6 +94,10 @@ static const struct argp_option option_table[] = {
 	 "last second, and which may hold more than --buffer-size. No other file is written, "
 	 "unless "
 	 "--output asks for one; `geckobpf convert` makes a profile of it",
+	 0},
+	{"all-processes", KEY_ALL_PROCESSES, NULL, 0,
+	 "Show each process by itself; otherwise those that did little and were soon gone are "
+	 "gathered into one, and kernel threads into another",
 	 0},
 	{"strict", KEY_STRICT, NULL, 0,
 	 "Exit status 1 if samples or events were lost, or samples overwritten without --ring", 0},
@@ -240,6 +245,9 @@ static error_t parse_output_option(int key, char *value, struct record_options *
 		return parse_control(options, value);
 	case KEY_NO_PRIORITY:
 		options->keeps_priority = true;
+		return 0;
+	case KEY_ALL_PROCESSES:
+		config->each_process = true;
 		return 0;
 	case KEY_STRICT:
 		options->is_strict = true;

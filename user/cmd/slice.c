@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-enum option_key { KEY_FROM = 0x200, KEY_TO, KEY_PROCESS, KEY_THREAD };
+enum option_key { KEY_FROM = 0x200, KEY_TO, KEY_PROCESS, KEY_THREAD, KEY_ALL_PROCESSES };
 
 static const struct argp_option table[] = {
 	{"from", KEY_FROM, "SECONDS", 0,
@@ -19,6 +19,8 @@ static const struct argp_option table[] = {
 	 "Of raw captures: these processes only; NAME may have wildcards", 0},
 	{"thread", KEY_THREAD, "TID|NAME", 0,
 	 "Of raw captures: these threads only; NAME may have wildcards", 0},
+	{"all-processes", KEY_ALL_PROCESSES, NULL, 0,
+	 "Of raw captures: each process by itself; otherwise short ones are gathered", 0},
 	{0},
 };
 
@@ -56,6 +58,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_THREAD:
 		filter->thread = value;
+		return 0;
+	case KEY_ALL_PROCESSES:
+		filter->each_process = true;
 		return 0;
 	case ARGP_KEY_END:
 		if (filter->to_ns && filter->to_ns <= filter->from_ns)

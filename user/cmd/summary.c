@@ -139,6 +139,16 @@ static double complete_share(const struct profile_summary *summary)
 	return all ? (double)complete * 100 / (double)all : -1;
 }
 
+void summary_gathered(const struct profile_summary *profile)
+{
+	const struct gather_counts *gathered = &profile->gathered;
+
+	if (gathered->processes)
+		log_more("%" PRIu64 " short processes, %.1f ms of CPU time, are shown as one; "
+			 "--all-processes shows each",
+			 gathered->processes, (double)gathered->cpu_ns / NS_PER_MS);
+}
+
 static void print_profile(const struct session_saved *saved)
 {
 	const struct profile_summary *profile = &saved->profile;
@@ -152,6 +162,7 @@ static void print_profile(const struct session_saved *saved)
 		 strcmp(saved->path, "-") ? saved->path : "to stdout", size, profile->samples,
 		 profile->threads, profile->threads == 1 ? "" : "s", saved->counters.lost,
 		 complete);
+	summary_gathered(profile);
 	print_truncated(profile);
 	if (strcmp(saved->path, "-"))
 		log_more("open it at https://profiler.firefox.com (Load a profile from file)");

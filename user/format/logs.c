@@ -83,6 +83,9 @@ static void write_own(struct json *json, const struct recording_facts *facts,
 	write_facts(json, facts);
 	json_key_u64(json, "samples_lost_damaged", summary->damaged);
 	json_key_u64(json, "rows_out_of_order", summary->clamped);
+	json_key_u64(json, "processes_gathered", summary->gathered.processes);
+	json_key_u64(json, "processes_gathered_cpu_ns", summary->gathered.cpu_ns);
+	json_key_u64(json, "images_folded", summary->gathered.folded);
 	json_key_u64(json, "bytes_spilled", spilled_bytes);
 	write_stack_ends(json, summary->stack_ends);
 	write_other_builds(json, &summary->unnamed);

@@ -267,6 +267,7 @@ int processed_open(struct profile_sink **out, const struct profile_input *input,
 		return -ENOMEM;
 	processed->sink.ops = &processed_ops;
 	processed->sink.addresses = ADDRESSES_OF_CALLS;
+	processed->sink.has_files = true;
 	err = open_processed(processed, input, output);
 	if (err) {
 		close_processed(&processed->sink);

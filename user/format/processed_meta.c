@@ -66,6 +66,8 @@ static void write_reading(struct json *json, const struct profile_summary *summa
 	write_entry(json, "in this profile", summary->samples, NULL);
 	write_entry(json, "lost, since the recording is damaged", summary->damaged, NULL);
 	write_entry(json, "later than they should be", summary->clamped, NULL);
+	write_entry(json, "short processes that are shown as one", summary->gathered.processes,
+		    NULL);
 	write_entry(json, "with a complete user stack", summary->stack_ends[GB_STACK_COMPLETE],
 		    NULL);
 	for (end = 0; end < GB_STACK_END_COUNT; end++)

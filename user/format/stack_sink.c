@@ -258,10 +258,13 @@ static int add_counts(struct stack_sink *sink, const struct sum_thread *sums)
 	return err;
 }
 
-static int name_thread(struct stack_sink *sink, const struct thread *thread, uint32_t *id)
+static int name_thread(struct stack_sink *sink, const struct profile_thread *of, uint32_t *id)
 {
+	const struct thread *thread = of->thread;
 	char text[32];
 
+	if (of->name)
+		return add_text(sink, of->name, strlen(of->name), id);
 	if (thread->tid == thread->process->tgid)
 		return add_known(sink, "main thread", id);
 	if (thread->name[0])
@@ -291,7 +294,7 @@ static int add_thread(struct stack_sink *sink, const struct profile_thread *thre
 	int err = add_stacks(sink, thread->process->frames, sums);
 
 	if (!err)
-		err = name_thread(sink, thread->thread, &added.name);
+		err = name_thread(sink, thread, &added.name);
 	if (!err)
 		err = add_tid(sink, thread->thread, &added.tid);
 	if (!err)

@@ -16,7 +16,9 @@ void thread_json_name(struct json *json, const struct profile_thread *thread)
 	char text[32];
 
 	json_key(json, "name");
-	if (of->name[0]) {
+	if (thread->name) {
+		json_text_bytes(json, thread->name, strlen(thread->name));
+	} else if (of->name[0]) {
 		json_text_bytes(json, of->name, strnlen(of->name, sizeof(of->name)));
 	} else if (profile_is_main(thread) && process->name[0]) {
 		json_text_bytes(json, process->name, strnlen(process->name, sizeof(process->name)));

@@ -49,8 +49,10 @@ static int find_owner(const struct recording *recording, struct tracks *tracks,
 
 		*owner = processes_find(recording->processes, parent->tgid, parent->key_ns,
 					parent->exec_id);
-		if (*owner)
+		if (*owner && tracks_process(tracks, *owner)) {
+			*owner = tracks_process(tracks, *owner);
 			err = tracks_find(tracks, *owner, &has_track);
+		}
 	}
 	if (!has_track)
 		*owner = NULL;

@@ -19,6 +19,7 @@ struct profile_filter {
 	/* A process id ("42", or "42.1" of a later image), or a pattern of names (fnmatch(3)); NULL: all. */
 	const char *process;
 	const char *thread; /* a thread id, or a pattern of names; NULL: all */
+	bool each_process; /* is shown by itself: none are gathered (gather.h); leaves nothing out */
 };
 
 /* Whether nothing is left out. */

@@ -118,6 +118,16 @@ static void forget_mapped(struct frames *frames)
 			u64_map_reset(&frames->kinds[i].found);
 }
 
+void frames_move(struct frames *frames, const struct process *process)
+{
+	if (frames->source.process == process)
+		return;
+	frames->source.process = process;
+	frames->era_from_ns = frames->era_end_ns = 0; /* no time is in it */
+	forget_mapped(frames);
+	frames->era++;
+}
+
 void frames_seek(struct frames *frames, uint64_t time_ns)
 {
 	uint64_t era_end_ns;

@@ -43,6 +43,8 @@ struct frames_source {
 int frames_open(struct frames **out, const struct frames_source *source);
 void frames_close(struct frames *frames);
 
+/* Moves to another process, which is borrowed: from then on nodes are its. */
+void frames_move(struct frames *frames, const struct process *process);
 /* Moves to a time: what nodes are may be different from then on. */
 void frames_seek(struct frames *frames, uint64_t time_ns);
 /* Rises whenever what a node is may be different from before. */

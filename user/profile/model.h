@@ -140,12 +140,16 @@ struct profile_process {
 /* Lives as long as its process. */
 struct profile_thread {
 	const struct thread *thread;
+	const struct thread *source; /* whose rows come: it, or one of another image (gather.h) */
+	const char *name; /* NULL: the thread's own */
 	struct profile_process *process;
 	uint64_t born_ns, died_ns; /* died: PROFILE_LIVES_ON if it did not */
 	uint64_t row_count;
 	uint64_t sample_count; /* rows with a stack */
 	uint64_t clamped_count; /* rows whose time would have gone backwards */
-	uint64_t time_ns, cpu_ns; /* of its last row; CPU time in all its life */
+	uint64_t time_ns, cpu_ns; /* of its last row; CPU time in all the source's life */
+	uint64_t source_rows; /* of the source */
+	bool has_sample; /* among them */
 	void *of_sink; /* for the sink; NULL at first */
 };
 

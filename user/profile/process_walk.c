@@ -15,6 +15,7 @@
 #include "base/stages.h"
 #include "buffer/profile_buffer.h"
 #include "profile/frames.h"
+#include "profile/gather.h"
 #include "profile/libs.h"
 #include "profile/marker.h"
 #include "profile/process_name.h"
@@ -30,18 +31,23 @@
 
 struct process_walk {
 	struct profile_pass *pass;
-	struct process *process;
+	const struct gather_track *track;
+	struct process *process; /* the image that is read */
+	const struct gather_image *image;
 	struct profile_process shown;
 	char *name; /* of the process that is shown */
 	bool is_begun; /* the sink knows it */
 	const struct thread **known; /* by thread number; NULL: no thread has it */
 	bool *is_wanted; /* the same */
+	uint32_t *slots; /* the same: where in `threads` */
+	size_t number_count;
 	/*
-	 * By thread number, and behind them one that stands for a main thread that was never met; NULL: the sink does
-	 * not know it so far.
+	 * Those of the track: the threads of its process by number, then one that stands for a main thread that was
+	 * never met, then its lanes. NULL: the sink does not know it so far.
 	 */
 	struct profile_thread **threads;
-	size_t number_count;
+	bool *is_listed; /* the same: it is in shown.threads */
+	size_t own_count, slot_count;
 	struct thread main;
 	struct progress reading; /* in samples */
 	uint64_t sample_count;
@@ -49,25 +55,42 @@ struct process_walk {
 
 /* ---- opening ------------------------------------------------------------------------- */
 
+static void close_image(struct process_walk *walk)
+{
+	free(walk->known);
+	free(walk->is_wanted);
+	free(walk->slots);
+	walk->known = NULL;
+	walk->is_wanted = NULL;
+	walk->slots = NULL;
+}
+
 static void close_walk(struct process_walk *walk)
 {
 	size_t i;
 
-	for (i = 0; walk->threads && i <= walk->number_count; i++)
+	for (i = 0; walk->threads && i < walk->slot_count; i++)
 		free(walk->threads[i]);
 	free(walk->threads);
+	free(walk->is_listed);
 	free(walk->shown.threads);
-	free(walk->known);
-	free(walk->is_wanted);
+	close_image(walk);
 	free(walk->name);
 	stacks_close(walk->shown.stacks);
 	frames_close(walk->shown.frames);
 }
 
+static int name_made(struct process_walk *walk)
+{
+	walk->name = strdup(walk->track->name);
+	walk->shown.name_length = strlen(walk->track->name);
+	return walk->name ? 0 : -ENOMEM;
+}
+
 static int open_tables(struct process_walk *walk)
 {
 	const struct frames_source source = {
-		.process = walk->process,
+		.process = walk->shown.process,
 		.symbols = walk->pass->symbols,
 		.libs = walk->pass->libs,
 		.has_kernel = walk->pass->source->kernel,
@@ -80,88 +103,173 @@ static int open_tables(struct process_walk *walk)
 	return err ? err : stacks_open(&walk->shown.stacks, walk->shown.frames, &limits);
 }
 
-static int open_threads(struct process_walk *walk)
+/* The main thread's, or that of one that was not met. */
+static uint32_t main_slot(const struct process_walk *walk)
 {
-	const struct threads *threads = &walk->process->threads;
-	bool is_wanted = profile_filter_process(&walk->shown.filter, walk->process);
+	const struct threads *threads = &walk->shown.process->threads;
 	size_t i;
 
+	for (i = 0; i < threads->count; i++)
+		if (threads->items[i]->tid == walk->shown.process->tgid)
+			return threads->items[i]->number;
+	return (uint32_t)walk->own_count;
+}
+
+/* Which thread of the track a thread of the image is; GATHER_NO_LANE: none, it has nothing to show. */
+static uint32_t slot_of(const struct process_walk *walk, size_t index)
+{
+	if (walk->process == walk->shown.process)
+		return walk->process->threads.items[index]->number;
+	if (!walk->track->is_gathered)
+		return main_slot(walk);
+	if (walk->image->lanes[index] == GATHER_NO_LANE)
+		return GATHER_NO_LANE;
+	return (uint32_t)walk->own_count + 1 + walk->image->lanes[index];
+}
+
+static int open_image(struct process_walk *walk, const struct gather_image *image)
+{
+	const struct threads *threads = &image->process->threads;
+	bool is_wanted = profile_filter_process(&walk->shown.filter, image->process);
+	size_t i;
+
+	walk->image = image;
+	walk->process = image->process;
 	walk->number_count = threads->numbers.top;
 	walk->known = calloc(walk->number_count + 1, sizeof(*walk->known));
 	walk->is_wanted = calloc(walk->number_count + 1, sizeof(*walk->is_wanted));
-	walk->threads = calloc(walk->number_count + 1, sizeof(*walk->threads));
-	walk->shown.threads = calloc(threads->count + 1, sizeof(*walk->shown.threads));
-	if (!walk->known || !walk->is_wanted || !walk->threads || !walk->shown.threads)
+	walk->slots = calloc(walk->number_count + 1, sizeof(*walk->slots));
+	if (!walk->known || !walk->is_wanted || !walk->slots)
 		return -ENOMEM;
 	for (i = 0; i < threads->count; i++) {
 		const struct thread *thread = threads->items[i];
 
 		walk->known[thread->number] = thread;
+		walk->slots[thread->number] = slot_of(walk, i);
 		walk->is_wanted[thread->number] =
-			is_wanted && profile_filter_thread(&walk->shown.filter, thread);
+			is_wanted && walk->slots[thread->number] != GATHER_NO_LANE &&
+			profile_filter_thread(&walk->shown.filter, thread);
 	}
+	frames_move(walk->shown.frames, image->process);
+	stacks_restart(walk->shown.stacks);
 	return 0;
 }
 
-static int open_walk(struct process_walk *walk, struct profile_pass *pass, struct process *process)
+static int open_threads(struct process_walk *walk)
+{
+	walk->own_count = walk->shown.process->threads.numbers.top;
+	walk->slot_count =
+		walk->own_count + 1 + (walk->track->lanes ? walk->track->lanes->count : 0);
+	walk->threads = calloc(walk->slot_count, sizeof(*walk->threads));
+	walk->is_listed = calloc(walk->slot_count, sizeof(*walk->is_listed));
+	walk->shown.threads = calloc(walk->slot_count, sizeof(*walk->shown.threads));
+	return walk->threads && walk->is_listed && walk->shown.threads ? 0 : -ENOMEM;
+}
+
+static int open_walk(struct process_walk *walk, struct profile_pass *pass,
+		     const struct gather_track *track)
 {
 	int err;
 
 	memset(walk, 0, sizeof(*walk));
 	walk->pass = pass;
-	walk->process = process;
-	walk->shown.process = process;
+	walk->track = track;
+	walk->shown.process = track->process;
 	walk->shown.facts = pass->source->recording.facts;
 	walk->shown.filter = pass->input->filter;
 	walk->shown.libs = pass->libs;
 	err = open_threads(walk);
 	if (!err)
 		err = open_tables(walk);
-	if (!err)
-		err = process_name_make(process, walk->shown.facts->include_args, &walk->name,
-					&walk->shown.name_length);
+	if (!err && track->is_gathered)
+		err = name_made(walk);
+	else if (!err)
+		err = process_name_make(track->process, walk->shown.facts->include_args,
+					&walk->name, &walk->shown.name_length);
 	walk->shown.name = walk->name;
 	return err;
 }
 
 /* ---- threads --------------------------------------------------------------------------- */
 
-static int make_thread(struct process_walk *walk, const struct thread *of,
+/* As which thread one is shown that is `of`, in that slot. */
+static const struct thread *shown_thread(const struct process_walk *walk, const struct thread *of,
+					 uint32_t slot)
+{
+	const struct threads *threads = &walk->shown.process->threads;
+	size_t i;
+
+	if (slot > walk->own_count)
+		return &walk->track->lanes->items[slot - walk->own_count - 1].thread;
+	for (i = 0; i < threads->count; i++)
+		if (threads->items[i]->number == slot)
+			return threads->items[i];
+	return &walk->main;
+}
+
+static int make_thread(struct process_walk *walk, const struct thread *of, uint32_t slot,
 		       struct profile_thread **out)
 {
-	uint64_t died_ns = of->died_ns ? of->died_ns : of->process->died_ns;
 	const struct recording_facts *facts = walk->shown.facts;
 	struct profile_thread *thread = calloc(1, sizeof(*thread));
 
 	if (!thread)
 		return -ENOMEM;
-	thread->thread = of;
+	thread->thread = of->process == walk->shown.process ? of : shown_thread(walk, of, slot);
 	thread->process = &walk->shown;
 	thread->born_ns = profile_time_ns(facts, of->born_ns);
-	thread->died_ns = died_ns ? profile_time_ns(facts, died_ns) : PROFILE_LIVES_ON;
+	if (slot > walk->own_count)
+		thread->name = walk->track->lanes->items[slot - walk->own_count - 1].name;
 	*out = thread;
 	return 0;
 }
 
-static int begin_thread(struct process_walk *walk, const struct thread *of,
-			struct profile_thread **out)
+/* The same thread of the kernel, before and after exec: its CPU time goes on. */
+static bool continues(const struct thread *before, const struct thread *of)
 {
+	return before && before->process == of->process->previous && before->tid == of->tid &&
+	       before->key_ns == of->key_ns;
+}
+
+/* From now on its rows are those of `of`. */
+static int begin_source(struct process_walk *walk, struct profile_thread *thread,
+			const struct thread *of)
+{
+	uint64_t died_ns = of->died_ns ? of->died_ns : of->process->died_ns;
+	bool goes_on = thread->source_rows && continues(thread->source, of);
+
+	thread->source = of;
+	thread->died_ns = died_ns ? profile_time_ns(walk->shown.facts, died_ns) : PROFILE_LIVES_ON;
+	return goes_on ? 0 : thread_rows_begin(thread, walk->pass->sink);
+}
+
+static int begin_thread(struct process_walk *walk, const struct thread *of, uint32_t slot)
+{
+	struct profile_thread **out = &walk->threads[slot];
 	struct profile_sink *sink = walk->pass->sink;
 	int err = walk->is_begun ? 0 : sink->ops->begin_process(sink, &walk->shown);
 
 	walk->is_begun = true;
 	if (!err)
-		err = make_thread(walk, of, out);
+		err = make_thread(walk, of, slot, out);
 	if (!err)
 		err = sink->ops->begin_thread(sink, *out);
-	return err ? err : thread_rows_begin(*out, sink);
+	return err ? err : begin_source(walk, *out, of);
 }
 
-static int need_thread(struct process_walk *walk, uint32_t number)
+/* *out: what that thread of the image is shown as. */
+static int need_thread(struct process_walk *walk, uint32_t number, struct profile_thread **out)
 {
-	struct profile_thread **thread = &walk->threads[number];
+	const struct thread *of = walk->known[number];
+	uint32_t slot = walk->slots[number];
+	int err = 0;
 
-	return *thread ? 0 : begin_thread(walk, walk->known[number], thread);
+	if (!walk->threads[slot])
+		err = begin_thread(walk, of, slot);
+	else if (walk->threads[slot]->source != of)
+		err = begin_source(walk, walk->threads[slot], of);
+	*out = walk->threads[slot];
+	return err;
 }
 
 /* ---- reading the buffer ---------------------------------------------------------------- */
@@ -200,6 +308,7 @@ static int find_stack(struct process_walk *walk, const struct sample_view *sampl
 static int on_sample(void *context, const struct sample_view *sample)
 {
 	struct process_walk *walk = context;
+	struct profile_thread *thread;
 	uint32_t number, stack;
 	int err;
 
@@ -211,9 +320,9 @@ static int on_sample(void *context, const struct sample_view *sample)
 		return err;
 	err = find_stack(walk, sample, &stack);
 	if (!err)
-		err = need_thread(walk, number);
+		err = need_thread(walk, number, &thread);
 	if (!err)
-		err = thread_rows_sample(walk->threads[number], walk->pass->sink, sample, stack);
+		err = thread_rows_sample(thread, walk->pass->sink, sample, stack);
 	if (err)
 		return err;
 	walk->sample_count++;
@@ -236,7 +345,7 @@ static int read_buffer(struct process_walk *walk, struct progress *progress)
 		return 0;
 	state = profile_buffer_get_state(walk->process->buffer);
 	stages_enter(walk->pass->input->stages, "reading");
-	progress_split(&walk->reading, progress, READING_UNITS, "reading samples",
+	progress_split(&walk->reading, progress, 1, "reading samples",
 		       state.pushed - state.cleared);
 	err = profile_buffer_read(walk->process->buffer, &visitor, walk);
 	progress_end(&walk->reading);
@@ -245,16 +354,28 @@ static int read_buffer(struct process_walk *walk, struct progress *progress)
 
 /* ---- the end --------------------------------------------------------------------------- */
 
-static int end_thread(struct process_walk *walk, struct profile_thread *thread)
+/* Whether the next image has a thread that is what this one became. */
+static bool is_continued(const struct process_walk *walk, const struct thread *thread)
 {
-	struct profile_summary *summary = &walk->pass->summary;
-	int err = thread_rows_end(thread, walk->pass->sink);
+	const struct gather_image *next = walk->image + 1;
+	size_t i;
 
-	walk->shown.threads[walk->shown.thread_count++] = thread;
-	summary->samples += thread->sample_count;
-	summary->threads += thread->sample_count > 0;
-	summary->clamped += thread->clamped_count;
-	return err;
+	if (next == walk->track->images + walk->track->image_count)
+		return false;
+	for (i = 0; i < next->process->threads.count; i++)
+		if (continues(thread, next->process->threads.items[i]))
+			return true;
+	return false;
+}
+
+static int end_source(struct process_walk *walk, uint32_t slot)
+{
+	struct profile_thread *thread = walk->threads[slot];
+
+	if (!walk->is_listed[slot])
+		walk->shown.threads[walk->shown.thread_count++] = thread;
+	walk->is_listed[slot] = true;
+	return is_continued(walk, thread->source) ? 0 : thread_rows_end(thread, walk->pass->sink);
 }
 
 /*
@@ -263,17 +384,13 @@ static int end_thread(struct process_walk *walk, struct profile_thread *thread)
  */
 static int end_main_thread(struct process_walk *walk)
 {
-	struct profile_thread **thread = &walk->threads[walk->number_count];
+	uint32_t slot = (uint32_t)walk->own_count;
 	int err;
 
-	walk->main = (struct thread){
-		.tid = walk->process->tgid,
-		.born_ns = walk->process->born_ns,
-		.cpu_first_ns = UINT64_MAX,
-		.process = walk->process,
-	};
-	err = begin_thread(walk, &walk->main, thread);
-	return err ? err : end_thread(walk, *thread);
+	if (walk->threads[slot])
+		return 0;
+	err = begin_thread(walk, &walk->main, slot);
+	return err ? err : end_source(walk, slot);
 }
 
 /*
@@ -281,16 +398,20 @@ static int end_main_thread(struct process_walk *walk)
  */
 static bool is_shown(const struct process_walk *walk, const struct thread *thread)
 {
+	const struct profile_thread *shown;
+
 	if (!walk->is_wanted[thread->number])
 		return false;
-	return walk->threads[thread->number] || thread->tid == walk->process->tgid ||
+	shown = walk->threads[walk->slots[thread->number]];
+	return (shown && shown->source == thread) || thread->tid == walk->process->tgid ||
 	       !thread->died_ns || thread->died_ns > walk->shown.facts->start_ns;
 }
 
-static int end_threads(struct process_walk *walk)
+static int end_image(struct process_walk *walk)
 {
 	const struct threads *threads = &walk->process->threads;
-	bool has_main = false;
+	bool is_own = walk->process == walk->shown.process, has_main = !is_own;
+	struct profile_thread *shown;
 	size_t i;
 	int err = 0;
 
@@ -300,9 +421,9 @@ static int end_threads(struct process_walk *walk)
 		if (!is_shown(walk, thread))
 			continue;
 		has_main = has_main || thread->tid == walk->process->tgid;
-		err = need_thread(walk, thread->number);
+		err = need_thread(walk, thread->number, &shown);
 		if (!err)
-			err = end_thread(walk, walk->threads[thread->number]);
+			err = end_source(walk, walk->slots[thread->number]);
 	}
 	return err || has_main ? err : end_main_thread(walk);
 }
@@ -330,7 +451,7 @@ static int count_functions(struct process_walk *walk)
 	return err;
 }
 
-/* If markers of the main thread are wanted: they are of the process as a whole. */
+/* If markers of the main thread are wanted: they are of the process as a whole, and not of one that is made up. */
 static int send_markers(struct process_walk *walk)
 {
 	struct marker_pass pass = {
@@ -344,21 +465,32 @@ static int send_markers(struct process_walk *walk)
 	for (i = 0; i < walk->shown.thread_count && !pass.main; i++)
 		if (profile_is_main(walk->shown.threads[i]))
 			pass.main = walk->shown.threads[i];
-	if (!pass.main || !profile_filter_process(&walk->shown.filter, walk->process) ||
+	if (walk->track->is_gathered || !pass.main ||
+	    !profile_filter_process(&walk->shown.filter, walk->shown.process) ||
 	    !profile_filter_thread(&walk->shown.filter, pass.main->thread))
 		return 0;
 	return markers_send(&pass);
+}
+
+static void count_threads(struct process_walk *walk)
+{
+	struct profile_summary *summary = &walk->pass->summary;
+	size_t i;
+
+	for (i = 0; i < walk->shown.thread_count; i++) {
+		summary->samples += walk->shown.threads[i]->sample_count;
+		summary->threads += walk->shown.threads[i]->sample_count > 0;
+		summary->clamped += walk->shown.threads[i]->clamped_count;
+	}
 }
 
 static int end_process(struct process_walk *walk, struct progress *progress)
 {
 	struct profile_sink *sink = walk->pass->sink;
 	struct progress rest;
-	int err = end_threads(walk);
+	int err = send_markers(walk);
 
-	if (!err)
-		err = send_markers(walk);
-
+	count_threads(walk);
 	progress_split(&rest, progress, PROCESS_UNITS - READING_UNITS, NULL, 1);
 	if (!err)
 		err = sink->ops->end_process(sink, &walk->shown, &rest);
@@ -368,14 +500,39 @@ static int end_process(struct process_walk *walk, struct progress *progress)
 	return err ? err : count_functions(walk);
 }
 
-int process_walk(struct profile_pass *pass, struct process *process, bool keep_empty,
-		 struct progress *progress)
+/* Reads an image, and ends its threads if the track is shown. */
+static int read_image(struct process_walk *walk, const struct gather_image *image, bool keep_empty,
+		      struct progress *progress)
 {
-	struct process_walk walk;
-	int err = open_walk(&walk, pass, process);
+	int err = open_image(walk, image);
 
 	if (!err)
-		err = read_buffer(&walk, progress);
+		err = read_buffer(walk, progress);
+	if (!err && (walk->sample_count || keep_empty))
+		err = end_image(walk);
+	close_image(walk);
+	return err;
+}
+
+int process_walk(struct profile_pass *pass, const struct gather_track *track, bool keep_empty,
+		 struct progress *progress)
+{
+	struct progress reading;
+	struct process_walk walk;
+	size_t i;
+	int err = open_walk(&walk, pass, track);
+
+	walk.main = (struct thread){
+		.tid = track->process->tgid,
+		.born_ns = track->process->born_ns,
+		.cpu_first_ns = UINT64_MAX,
+		.process = track->process,
+	};
+	keep_empty = keep_empty || track->has_cpu;
+	progress_split(&reading, progress, READING_UNITS, NULL, track->image_count);
+	for (i = 0; i < track->image_count && !err; i++)
+		err = read_image(&walk, &track->images[i], keep_empty, &reading);
+	progress_end(&reading);
 	if (!err && (walk.sample_count || keep_empty))
 		err = end_process(&walk, progress);
 	close_walk(&walk);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* process_walk.h - one program image: its buffer is read once, into the sink. */
+/* process_walk.h - a process of the profile: the buffers of its images are read once, into the sink. */
 #ifndef GECKOBPF_PROFILE_PROCESS_WALK_H
 #define GECKOBPF_PROFILE_PROCESS_WALK_H
 
@@ -8,8 +8,8 @@
 #include "profile/profile.h"
 
 struct family;
+struct gather_track;
 struct libs;
-struct process;
 struct symbols;
 struct tally;
 
@@ -26,14 +26,15 @@ struct profile_pass {
 	struct symbols *symbols; /* the same; NULL: no names are wanted */
 	struct tally *tally;
 	const struct family *family; /* of the source */
+	uint32_t source_count; /* those that were begun */
 	struct profile_summary summary; /* without the top */
 };
 
 /*
- * Sends the process to the sink, if it has samples or `keep_empty`; `progress`: a piece of PROCESS_UNITS. 0, -ENOMEM,
+ * Sends the process to the sink, if it has samples, or CPU time, or `keep_empty`; `progress`: a piece of PROCESS_UNITS. 0, -ENOMEM,
  * or the sink's error.
  */
-int process_walk(struct profile_pass *pass, struct process *process, bool keep_empty,
+int process_walk(struct profile_pass *pass, const struct gather_track *track, bool keep_empty,
 		 struct progress *progress);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "geckobpf_abi.h"
 #include "elf/build_id.h"
+#include "profile/gather.h"
 #include "profile/model.h"
 #include "recording/recording.h"
 #include "symbol/symbol_files.h"
@@ -73,6 +74,7 @@ struct profile_summary {
 	uint64_t samples; /* rows with a stack */
 	uint64_t threads; /* threads with at least one sample */
 	uint64_t processes;
+	struct gather_counts gathered;
 	uint64_t stack_ends[GB_STACK_END_COUNT]; /* samples by how their user stack ended */
 	uint64_t unsymbolized; /* distinct addresses without a name */
 	uint64_t damaged; /* samples left out: what the buffer has of them makes no sense */

@@ -48,6 +48,8 @@ struct profile_sink_ops {
 struct profile_sink {
 	const struct profile_sink_ops *ops;
 	enum profile_addresses addresses; /* what is wanted where no names are */
+	/* There, frames say what file they are of, so that processes can be gathered. */
+	bool has_files;
 };
 
 #endif

@@ -16,7 +16,7 @@ static uint64_t cpu_delta_ns(struct profile_thread *thread, uint64_t time_ns, ui
 	uint64_t delta_ns =
 		used_ns < time_ns - thread->time_ns ? used_ns : time_ns - thread->time_ns;
 
-	thread->cpu_ns += thread->row_count == 1 ? used_ns : delta_ns;
+	thread->cpu_ns += thread->source_rows == 1 ? used_ns : delta_ns;
 	return delta_ns;
 }
 
@@ -44,15 +44,16 @@ static int put_row(struct profile_thread *thread, struct profile_sink *sink,
 		row->time_ns = thread->time_ns;
 		thread->clamped_count++;
 	}
-	if (thread->row_count) {
+	if (thread->source_rows) {
 		row->cpu_delta_ns = cpu_delta_ns(thread, row->time_ns, cpu_ns);
 		row->slept_ns = row->weight ? slept_ns(thread, row) : 0;
 	} else {
-		row->cpu_delta_ns = PROFILE_CPU_UNKNOWN;
+		row->cpu_delta_ns = thread->row_count ? 0 : PROFILE_CPU_UNKNOWN;
 		thread->cpu_ns = cpu_ns;
 	}
 	thread->time_ns = row->time_ns;
 	thread->row_count++;
+	thread->source_rows++;
 	return sink->ops->row(sink, thread, row);
 }
 
@@ -65,17 +66,48 @@ static int put_other_row(struct profile_thread *thread, struct profile_sink *sin
 	return put_row(thread, sink, &row, cpu_ns);
 }
 
+/* ---- the first, and the last ------------------------------------------------------------- */
+
+/* What it had used when the recording began says nothing of when this profile does. */
+static bool has_baseline(const struct thread *of, const struct recording_facts *facts,
+			 const struct profile_filter *filter)
+{
+	if (of->cpu_first_ns == UINT64_MAX || (facts->is_cut && of->born_ns < facts->start_ns))
+		return false;
+	return profile_filter_time(filter, profile_time_ns(facts, of->born_ns));
+}
+
+static uint64_t end_of(const struct thread *of, const struct recording_facts *facts)
+{
+	uint64_t end_ns = facts->end_ns;
+
+	if (of->process->died_ns && of->process->died_ns < end_ns)
+		end_ns = of->process->died_ns;
+	if (of->died_ns && of->died_ns < end_ns)
+		end_ns = of->died_ns;
+	return profile_time_ns(facts, end_ns);
+}
+
+uint64_t thread_rows_cpu_ns(const struct thread *of, const struct recording_facts *facts,
+			    const struct profile_filter *filter)
+{
+	uint64_t born_ns = profile_time_ns(facts, of->born_ns), end_ns = end_of(of, facts), cpu_ns;
+
+	if (!has_baseline(of, facts, filter) || !profile_filter_time(filter, end_ns) ||
+	    of->cpu_last_ns <= of->cpu_first_ns || end_ns <= born_ns)
+		return 0;
+	cpu_ns = of->cpu_last_ns - of->cpu_first_ns;
+	return cpu_ns < end_ns - born_ns ? cpu_ns : end_ns - born_ns;
+}
+
 int thread_rows_begin(struct profile_thread *thread, struct profile_sink *sink)
 {
 	const struct recording_facts *facts = thread->process->facts;
-	const struct thread *of = thread->thread;
+	const struct thread *of = thread->source;
 
-	if (of->cpu_first_ns == UINT64_MAX)
-		return 0;
-	/* What it had used when the recording began says nothing of when this profile does. */
-	if (facts->is_cut && of->born_ns < facts->start_ns)
-		return 0;
-	if (!profile_filter_time(&thread->process->filter, thread->born_ns))
+	thread->source_rows = 0;
+	thread->has_sample = false;
+	if (!has_baseline(of, facts, &thread->process->filter))
 		return 0;
 	return put_other_row(thread, sink, PROFILE_NO_STACK, profile_time_ns(facts, of->born_ns),
 			     of->cpu_first_ns);
@@ -92,18 +124,21 @@ int thread_rows_sample(struct profile_thread *thread, struct profile_sink *sink,
 	};
 
 	thread->sample_count += stack != PROFILE_NO_STACK;
+	thread->has_sample = true;
 	return put_row(thread, sink, &row, sample->cpu_ns);
 }
 
 /* It ran on after its last row until it had used that much, up to `end_ns`; when exactly is not known. */
 static int close_rows(struct profile_thread *thread, struct profile_sink *sink, uint64_t end_ns)
 {
-	uint64_t cpu_ns = thread->thread->cpu_last_ns, time_ns = end_ns;
+	uint64_t cpu_ns = thread->source->cpu_last_ns, time_ns = end_ns;
 	int err;
 
-	if (!thread->sample_count)
+	if (cpu_ns < thread->cpu_ns)
+		cpu_ns = thread->cpu_ns;
+	if (!thread->has_sample)
 		return put_other_row(thread, sink, PROFILE_NO_STACK, end_ns, cpu_ns);
-	if (end_ns > thread->time_ns && cpu_ns - thread->cpu_ns < end_ns - thread->time_ns)
+	if (end_ns > thread->time_ns && cpu_ns < thread->cpu_ns + (end_ns - thread->time_ns))
 		time_ns = thread->time_ns + (cpu_ns - thread->cpu_ns);
 	err = put_other_row(thread, sink, PROFILE_SAME_STACK, time_ns, cpu_ns);
 	return err ? err : put_other_row(thread, sink, PROFILE_NO_STACK, time_ns, thread->cpu_ns);
@@ -111,17 +146,13 @@ static int close_rows(struct profile_thread *thread, struct profile_sink *sink, 
 
 int thread_rows_end(struct profile_thread *thread, struct profile_sink *sink)
 {
-	const struct recording_facts *facts = thread->process->facts;
-	const struct thread *of = thread->thread;
-	uint64_t end_ns = facts->end_ns;
+	const struct thread *of = thread->source;
+	uint64_t end_ns = end_of(of, thread->process->facts);
+	/* The last stack is not to be drawn until another begins. */
+	bool is_followed = thread->has_sample && of != thread->thread;
 
-	if (!thread->row_count || of->cpu_last_ns <= thread->cpu_ns)
+	if (!thread->source_rows || (of->cpu_last_ns <= thread->cpu_ns && !is_followed))
 		return 0;
-	if (of->process->died_ns && of->process->died_ns < end_ns)
-		end_ns = of->process->died_ns;
-	if (of->died_ns && of->died_ns < end_ns)
-		end_ns = of->died_ns;
-	end_ns = profile_time_ns(facts, end_ns);
 	/* What it used up to the end says nothing of a part that ends before. */
 	if (!profile_filter_time(&thread->process->filter, end_ns))
 		return 0;

@@ -19,14 +19,23 @@
 
 #include "profile/sink.h"
 
+struct recording_facts;
 struct sample_view;
+struct thread;
 
-/* The thread, which `sink` knows, gets its baseline. */
+/*
+ * The thread, which `sink` knows, gets its baseline: that of thread->source. One that stands for several, one after the
+ * other, begins and ends with each.
+ */
 int thread_rows_begin(struct profile_thread *thread, struct profile_sink *sink);
 /* A sample whose stack has that number now; PROFILE_NO_STACK: it has none. */
 int thread_rows_sample(struct profile_thread *thread, struct profile_sink *sink,
 		       const struct sample_view *sample, uint32_t stack);
 /* No samples after it. */
 int thread_rows_end(struct profile_thread *thread, struct profile_sink *sink);
+
+/* CPU time that the rows of a thread have if it has no samples. */
+uint64_t thread_rows_cpu_ns(const struct thread *of, const struct recording_facts *facts,
+			    const struct profile_filter *filter);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "buffer/profile_buffer.h"
+#include "profile/gather.h"
 #include "profile/model.h"
 #include "target/process.h"
 
@@ -15,11 +16,12 @@ enum answer { NOT_ASKED, HAS_NONE, HAS_TRACK };
 struct tracks {
 	const struct recording *recording;
 	const struct profile_filter *filter;
+	const struct gathering *gathering;
 	uint8_t *answers; /* enum answer, by number of the process */
 };
 
 int tracks_open(struct tracks **out, const struct recording *recording,
-		const struct profile_filter *filter)
+		const struct profile_filter *filter, const struct gathering *gathering)
 {
 	struct tracks *tracks = calloc(1, sizeof(*tracks));
 	size_t top = 0, i;
@@ -31,6 +33,7 @@ int tracks_open(struct tracks **out, const struct recording *recording,
 			top = processes_at(recording->processes, i)->number + (size_t)1;
 	tracks->recording = recording;
 	tracks->filter = filter;
+	tracks->gathering = gathering;
 	tracks->answers = calloc(top + 1, sizeof(*tracks->answers));
 	if (!tracks->answers) {
 		free(tracks);
@@ -110,10 +113,16 @@ static int look(const struct tracks *tracks, const struct process *process, bool
 	*has_track = false;
 	if (!profile_filter_process(tracks->filter, process))
 		return 0;
-	*has_track = tracks_keep_empty(tracks->recording, process);
+	*has_track = tracks_keep_empty(tracks->recording, process) ||
+		     gathering_has_cpu(tracks->gathering, process);
 	if (*has_track || !process->buffer)
 		return 0;
 	return search_buffer(tracks, process, has_track);
+}
+
+const struct process *tracks_process(const struct tracks *tracks, const struct process *image)
+{
+	return gathering_process(tracks->gathering, image);
 }
 
 int tracks_find(struct tracks *tracks, const struct process *process, bool *has_track)

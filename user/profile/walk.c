@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "buffer/profile_buffer.h"
 #include "profile/family.h"
+#include "profile/gather.h"
 #include "profile/libs.h"
 #include "profile/process_walk.h"
 #include "profile/sink.h"
@@ -40,6 +41,16 @@ static uint64_t work_of(const struct process *process)
 	return 1 + state.range_end - state.range_start;
 }
 
+static uint64_t work_of_track(const struct gather_track *track)
+{
+	uint64_t work = 0;
+	size_t i;
+
+	for (i = 0; i < track->image_count; i++)
+		work += work_of(track->images[i].process);
+	return work;
+}
+
 static uint64_t work_of_all(const struct profile_input *source)
 {
 	uint64_t work = 0;
@@ -51,24 +62,91 @@ static uint64_t work_of_all(const struct profile_input *source)
 	return work;
 }
 
-static int walk_processes(struct profile_pass *pass, struct progress *all)
+static int walk_tracks(struct profile_pass *pass, const struct gathering *gathering,
+		       struct progress *all)
 {
-	struct processes *processes = pass->source->recording.processes;
 	struct progress part;
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < processes_count(processes) && !err; i++) {
-		struct process *process = processes_at(processes, i);
+	for (i = 0; i < gathering->track_count && !err; i++) {
+		const struct gather_track *track = &gathering->tracks[i];
 
-		progress_split(&part, all, work_of(process), NULL, PROCESS_UNITS);
-		if (profile_filter_process(&pass->input->filter, process))
-			err = process_walk(pass, process,
-					   tracks_keep_empty(&pass->source->recording, process),
-					   &part);
+		progress_split(&part, all, work_of_track(track), NULL, PROCESS_UNITS);
+		if (profile_filter_process(&pass->input->filter, track->process))
+			err = process_walk(
+				pass, track,
+				tracks_keep_empty(&pass->source->recording, track->process), &part);
 		progress_end(&part);
 	}
 	return err;
+}
+
+static void add_counts(struct gather_counts *counts, const struct gather_counts *more)
+{
+	counts->processes += more->processes;
+	counts->cpu_ns += more->cpu_ns;
+	counts->folded += more->folded;
+}
+
+/* Only a sink that has markers asks who belongs to whom. */
+static int open_family(struct profile_pass *pass, const struct gathering *gathering,
+		       struct family **family)
+{
+	struct tracks *tracks;
+	int err;
+
+	if (!pass->sink->ops->marker)
+		return 0;
+	err = tracks_open(&tracks, &pass->source->recording, &pass->input->filter, gathering);
+	if (err)
+		return err;
+	err = family_open(family, &pass->source->recording, tracks);
+	tracks_close(tracks);
+	return err;
+}
+
+static int walk_gathering(struct profile_pass *pass, const struct gathering *gathering,
+			  struct progress *all)
+{
+	struct family *family = NULL;
+	int err = open_family(pass, gathering, &family);
+
+	pass->family = family;
+	if (!err)
+		err = walk_tracks(pass, gathering, all);
+	pass->family = NULL;
+	family_close(family);
+	return err;
+}
+
+static int walk_processes(struct profile_pass *pass, struct progress *all)
+{
+	const struct gather_input input = {
+		.recording = &pass->source->recording,
+		.filter = &pass->input->filter,
+		.mixes = pass->input->symbol_files || pass->sink->has_files,
+		.number = pass->source_count++,
+	};
+	struct gathering gathering;
+	int err = gathering_open(&gathering, &input);
+
+	if (err)
+		return err;
+	add_counts(&pass->summary.gathered, &gathering.counts);
+	err = walk_gathering(pass, &gathering, all);
+	gathering_close(&gathering);
+	return err;
+}
+
+/* A profile without threads is refused. */
+static int walk_first(struct profile_pass *pass)
+{
+	struct process *first = first_process(pass->source->recording.processes);
+	struct gather_image image = {.process = first};
+	const struct gather_track track = {.process = first, .images = &image, .image_count = 1};
+
+	return first ? process_walk(pass, &track, true, NULL) : 0;
 }
 
 static int open_names(struct profile_pass *pass)
@@ -90,42 +168,17 @@ static void close_names(struct profile_pass *pass)
 	pass->libs = NULL;
 }
 
-/* Only a sink that has markers asks who belongs to whom. */
-static int walk_families(struct profile_pass *pass, struct progress *all)
-{
-	struct tracks *tracks = NULL;
-	struct family *family = NULL;
-	int err = 0;
-
-	if (pass->sink->ops->marker)
-		err = tracks_open(&tracks, &pass->source->recording, &pass->input->filter);
-	if (!err && tracks)
-		err = family_open(&family, &pass->source->recording, tracks);
-	tracks_close(tracks);
-	pass->family = family;
-	if (!err)
-		err = walk_processes(pass, all);
-	pass->family = NULL;
-	family_close(family);
-	return err;
-}
-
 static int walk_source(struct profile_pass *pass, const struct profile_input *source,
 		       struct progress *all)
 {
-	struct process *first;
 	int err;
 
 	pass->source = source;
 	err = open_names(pass);
 	if (!err)
-		err = walk_families(pass, all);
-	/* A profile without threads is refused. */
-	first = pass->summary.processes || source->next
-			? NULL
-			: first_process(source->recording.processes);
-	if (first && !err)
-		err = process_walk(pass, first, true, NULL);
+		err = walk_processes(pass, all);
+	if (!err && !pass->summary.processes && !source->next)
+		err = walk_first(pass);
 	if (!err)
 		err = libs_list_unnamed(pass->libs, &pass->summary.unnamed);
 	pass->summary.damaged += recording_damaged(source->recording.processes);

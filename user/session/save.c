@@ -207,6 +207,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 		.recording.facts = &writing->gathered.facts,
 		.recording.processes = session->processes,
 		.recording.objects = session->objects,
+		.filter.each_process = session->config->each_process,
 		.symbol_files = writing->symbol_files,
 		.kernel = writing->kernel,
 		.progress = &part,

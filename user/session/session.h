@@ -46,6 +46,7 @@ struct session_config {
 	bool kernel_stacks;
 	const struct format *format; /* of the profile; NULL: Gecko */
 	bool addresses; /* write addresses instead of names */
+	bool each_process; /* show each by itself, however little it did: see profile/gather.h */
 	const char *const
 		*symbol_dirs; /* where debug files are searched for, besides the usual places */
 	size_t symbol_dir_count;
