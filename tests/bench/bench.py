@@ -14,7 +14,8 @@ goal that is missed is marked, nothing more; what could not be measured has a ro
 
 work.c is what gets profiled, micro.c, compress.c and capture.c run parts of geckobpf on their own, bpf_stats.c switches
 the kernel's accounting of BPF programs on for one command. storage.py has the rows of the profile buffer, captures.py
-those of what becomes of it, storm.py those of a machine under load, workloads.py what is recorded.
+those of what becomes of it, storm.py those of a machine under load, short.py those of
+processes that are soon gone, workloads.py what is recorded.
 """
 
 import argparse
@@ -35,6 +36,7 @@ import time
 sys.dont_write_bytecode = True
 
 import captures  # noqa: E402
+import short  # noqa: E402
 import storage  # noqa: E402
 import storm  # noqa: E402
 from profilers import (  # noqa: E402
@@ -404,6 +406,7 @@ MEASUREMENTS = (
     (measure_million, "stop to finished file peak memory file MB per 1 M samples lost at 20 kHz"),
     (storm.measure_storm, "storm of 2000 forks a second: samples lost events CPU of the recorder stop to last record "
      "finished file"),
+    (short.measure_short, "CPU accounted of 1500 short processes at 1000 Hz, at 10 Hz"),
     (measure_start, "start: from exec load attach"),
     (measure_compiler, "unwind: a frame hot C++ compiler at 1 kHz BPF programs complete stacks recorded end of the "
      "target"),
