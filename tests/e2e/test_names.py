@@ -7,7 +7,7 @@ import re
 import subprocess
 
 from harness import Profile, expect, expect_equal, expect_match, function_name, read_profile_bytes
-from test_unwind import CHAIN, build_chain, build_go
+from test_unwind import CHAIN, build_chain, build_go, build_source
 
 C_FLAGS = ("-std=gnu11", "-g", "-O2", "-fomit-frame-pointer", "-Wl,--build-id", "-ITARGETS", "SOURCE", "-o", "OUTPUT")
 # Where a linker puts the code: GNU ld begins it with a page of the file, lld in the middle of one, at another address.
@@ -172,3 +172,22 @@ def test_hint(test):
     expect_equal(recording.wait(), 0, "the exit status")
     expect_match(r"\d+ % of the samples are in code of secret without names: --symbol-dir DIR ", recording.stderr, "the hint")
     expect_equal(recording.stderr.count("without names"), 1, "the number of hints")
+
+
+def test_addresses_after_unloading(test):
+    """Two libraries take each other's place; the Gecko format has no times, but each address is to be its own library's."""
+    libraries = [build_source(test, "plugin.c", f"{name}.so", "gcc", "-shared", "-fPIC", f"-DNAME={name}_hot", "-DROOM=8",
+                              f"-Wl,-Ttext={text}", *C_FLAGS)
+                 for name, text in (("left", "0x1100"), ("right", "0x1900"))]
+    target = test.start_target(build_source(test, "loader.c", "loader", "gcc", *C_FLAGS), *libraries)
+    recording = test.record("--pid", target.pid, "--duration", "0.7", output="loader.gbpf")
+    expect_equal(recording.wait(), 0, f"geckobpf's exit status: {recording.stderr}")
+    gecko = convert(test, recording.path, "--symbols=addresses")
+    processed = convert(test, recording.path, "--symbols=addresses", "--format=processed")
+    libs = [(lib["name"], lib["start"]) for lib in Profile(gecko).main_thread(target.pid).process["libs"]]
+    expect(len(libs) > len({name for name, _ in libs}), f"no library was in two places: {libs}")
+    for path in libraries:
+        name = os.path.basename(path)
+        expect_equal(gecko_addresses(gecko, name), processed_addresses(processed, name), f"addresses of {name} in both formats")
+        found = functions_at(path, gecko_addresses(gecko, name))
+        expect(name.replace(".so", "_hot") in found and "??" not in found, f"functions of {name}: {found}")

@@ -2,21 +2,31 @@
 /* gecko_libs.c - see gecko_libs.h. */
 #include "format/gecko_libs.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+#include "base/u64_map.h"
 #include "format/json.h"
 #include "format/lib_json.h"
 #include "profile/frames.h"
 #include "profile/libs.h"
+#include "target/address_space.h"
 #include "target/object.h"
 #include "target/process.h"
+
+/* Far above what a process can map, and below the kernel. */
+#define MOVED_BASE (1ULL << 52)
+#define MOVED_BYTES (1ULL << 32)
 
 static int write_lib(struct libs *libs, const struct profile_lib *lib, struct json *json)
 {
 	struct build_id id;
-	uint64_t relative;
-	int err = libs_relative_address(libs, lib->object, lib->offset, &relative);
+	uint64_t relative = 0;
+	int err = 0;
 
+	if (lib->start < MOVED_BASE)
+		err = libs_relative_address(libs, lib->object, lib->offset, &relative);
 	if (!err)
 		err = libs_build_id(libs, lib->object, &id);
 	if (err)
@@ -30,11 +40,86 @@ static int write_lib(struct libs *libs, const struct profile_lib *lib, struct js
 	return 0;
 }
 
+/* ---- code that is not there at the end --------------------------------------------------------- */
+
+static uint64_t moved_base(const struct object *object)
+{
+	return MOVED_BASE + object->serial * MOVED_BYTES;
+}
+
+static bool is_moved(const struct profile_process *process, const struct profile_frame *frame)
+{
+	const struct object *object = frames_function(process->frames, frame->function)->object;
+	const struct mapping *mapping =
+		address_space_find(&process->process->space, frame->address, UINT64_MAX);
+
+	return object && (!mapping || mapping->object != object ||
+			  mapping->offset + (frame->address - mapping->start) != frame->offset);
+}
+
+int gecko_libs_address(const struct profile_process *process, const struct profile_frame *frame,
+		       uint64_t *address)
+{
+	const struct object *object = frames_function(process->frames, frame->function)->object;
+	uint64_t relative;
+	int err;
+
+	*address = frame->address;
+	if (!is_moved(process, frame))
+		return 0;
+	err = libs_relative_address(process->libs, object, frame->offset, &relative);
+	if (!err && relative < MOVED_BYTES)
+		*address = moved_base(object) + relative;
+	return err;
+}
+
+static int compare_libs(const void *a, const void *b)
+{
+	const struct profile_lib *left = a, *right = b;
+
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* Adds the place of each object that has such code; names are not wanted. 0 or -ENOMEM. */
+static int list_moved(const struct profile_process *process, struct profile_libs *list)
+{
+	size_t count = frames_count(process->frames), i, before = list->count;
+	struct u64_map seen = {0};
+	uint32_t number;
+	int err = 0;
+
+	for (i = 0; i < count && !err; i++) {
+		const struct profile_frame *frame = frames_at(process->frames, (uint32_t)i);
+		const struct profile_function *function =
+			frames_function(process->frames, frame->function);
+
+		if (function->lib || !is_moved(process, frame))
+			continue;
+		err = u64_map_number(&seen, function->object->number, &number);
+		if (!err && number == list->count - before)
+			err = ARRAY_ROOM(list);
+		if (!err && number == list->count - before)
+			list->items[list->count++] = (struct profile_lib){
+				.start = moved_base(function->object),
+				.end = moved_base(function->object) + MOVED_BYTES,
+				.object = function->object,
+			};
+	}
+	u64_map_clear(&seen);
+	if (list->count > before)
+		qsort(list->items + before, list->count - before, sizeof(*list->items),
+		      compare_libs);
+	return err;
+}
+
 int gecko_libs_write(const struct profile_process *process, struct json *json)
 {
 	struct profile_libs list = {0};
 	size_t i;
 	int err = libs_list(&process->process->space, frames_objects(process->frames), &list);
+
+	if (!err)
+		err = list_moved(process, &list);
 
 	json_array_begin(json);
 	for (i = 0; i < list.count && !err; i++)

@@ -77,9 +77,14 @@ uint64_t gecko_process_row_bytes(const struct gecko_process *process)
 static int add_name(struct gecko_names *names, struct display_name *name, uint32_t frame)
 {
 	const struct frames *frames = names->process->frames;
-	int err =
-		display_name_set(name, frames_function(frames, frames_at(frames, frame)->function));
+	const struct profile_frame *at = frames_at(frames, frame);
+	struct profile_function function = *frames_function(frames, at->function);
+	int err = 0;
 
+	if (function.object && !function.lib)
+		err = gecko_libs_address(names->process, at, &function.value);
+	if (!err)
+		err = display_name_set(name, &function);
 	return err ? err
 		   : intern_add(names->texts, name->items, name->count, &names->text_of[frame]);
 }
