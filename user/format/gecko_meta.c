@@ -7,6 +7,8 @@
  */
 #include "format/gecko_meta.h"
 
+#include <stdio.h>
+
 #include "format/json.h"
 #include "format/marker_json.h"
 #include "format/meta.h"
@@ -14,6 +16,17 @@
 #include "target/process.h"
 
 #define EXTENSIONS "{\"schema\":{\"id\":0,\"name\":1,\"baseURL\":2},\"data\":[]}"
+
+/* What recorded it, where the panel has a place for it: the build of the application. */
+static void write_version(struct json *json, const struct recording_facts *facts)
+{
+	char text[64];
+
+	if (!facts->version)
+		return;
+	snprintf(text, sizeof(text), "geckobpf %s", facts->version);
+	json_key_string(json, "appBuildID", text);
+}
 
 void gecko_meta_write(struct json *json, const struct profile_input *input)
 {
@@ -29,6 +42,7 @@ void gecko_meta_write(struct json *json, const struct profile_input *input)
 	json_bool(json, input->symbol_files);
 	json_key_string(json, "product", facts->product ? facts->product : "geckobpf");
 	json_key_string(json, "misc", "geckobpf");
+	write_version(json, facts);
 	meta_write_machine(json, facts);
 	meta_write_configuration(json, facts);
 	json_key_literal(json, "extensions", EXTENSIONS);
