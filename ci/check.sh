@@ -109,5 +109,5 @@ stage 'stacks against the calls that are made' make --no-print-directory -j2 sha
 stage 'golden tests' make --no-print-directory -j2 golden
 stage 'end-to-end tests' make --no-print-directory e2e
 stage 'kernel matrix' make --no-print-directory vm
-stage 'fuzzing' make --no-print-directory -j2 fuzz
+stage 'fuzzing' make --no-print-directory -j2 fuzz FUZZ_SECONDS=30
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# vm.sh [SERIES...]: boots the kernels of ci/vm/kernels.txt (all, or those named) in QEMU, one after the other, and runs
-# ci/vm/init in each. `make vm` builds what it needs first.
+# vm.sh [SERIES...]: boots the kernels of ci/vm/kernels.txt (all, or those named) in QEMU, one on each CPU at a time, and
+# runs ci/vm/init in each. `make vm` builds what it needs first.
 #
 # No KVM is needed, nor root. Each row must boot the kernel it names and come to its end, and the packages have to be had:
 # anything else is a failure. Console output: build/vm/SERIES.log. VM_TIMEOUT: seconds a row may take (180).
@@ -12,12 +12,10 @@ export LC_ALL=C.UTF-8
 
 static=build-static
 initrd=build/vm/initrd.gz
-passed=0 failed=0 skipped=0
 
 not_ok()
 {
 	echo "not ok vm $*"
-	failed=$((failed + 1))
 }
 
 # The machine's file system: busybox, the static binary (and with the BPF object of each clang), what it profiles, tests, and
@@ -53,22 +51,16 @@ boot()
 	return "${PIPESTATUS[0]}"
 }
 
-# Reads the console: a line for each test, counted.
-tally()
+# What the console says: a line for each test.
+tell()
 {
 	local label=$1 line
 
 	while IFS= read -r line; do
 		case $line in
-		'ok '*)
-			echo "ok vm $label: ${line#ok }"
-			passed=$((passed + 1))
-			;;
+		'ok '*) echo "ok vm $label: ${line#ok }" ;;
 		'not ok '*) not_ok "$label: ${line#not ok }" ;;
-		'skip '*)
-			echo "skip vm $label: ${line#skip }"
-			skipped=$((skipped + 1))
-			;;
+		'skip '*) echo "skip vm $label: ${line#skip }" ;;
 		'#  '*) echo "    ${line#\#  }" ;;
 		esac
 	done < <(sed -n 's/^@ //p' "$2")
@@ -93,7 +85,7 @@ row()
 	fi
 	boot "$vmlinuz" >"$log"
 	status=$?
-	tally "$release" "$log"
+	tell "$release" "$log"
 	said=$(sed -n 's/^@ done //p' "$log")
 	if [ -z "$said" ]; then
 		not_ok "$release: the machine did not come to its end (status $status after $((SECONDS - start)) s); the end of $log:"
@@ -102,7 +94,6 @@ row()
 		not_ok "$release: ran on $said, wanted $series"
 	else
 		echo "ok vm $release: boots as $series ($((SECONDS - start)) s)"
-		passed=$((passed + 1))
 	fi
 }
 
@@ -123,11 +114,26 @@ if ! make_initrd; then
 	echo "ci/vm.sh: cannot make $initrd; run: sudo ci/deps.sh build vm && make vm" >&2
 	exit 1
 fi
-while read -r series suite package version; do
-	case $series in '' | '#'*) continue ;; esac
-	if is_wanted "$series" "$@"; then
-		row "$series" "$suite" "$package" "$version" </dev/null
+# Waits until no more than `$1` machines run.
+wait_for_machines()
+{
+	while [ "$(jobs -pr | wc -l)" -gt "$1" ]; do
+		wait -n
+	done
+}
+
+series=()
+while read -r name suite package version; do
+	case $name in '' | '#'*) continue ;; esac
+	if is_wanted "$name" "$@"; then
+		wait_for_machines $(($(nproc) - 1))
+		row "$name" "$suite" "$package" "$version" </dev/null >"build/vm/$name.results" &
+		series+=("$name")
 	fi
 done <ci/vm/kernels.txt
+wait_for_machines 0
+results=$(for name in "${series[@]}"; do cat "build/vm/$name.results"; done)
+echo "$results"
+passed=$(grep -c '^ok ' <<<"$results") failed=$(grep -c '^not ok ' <<<"$results") skipped=$(grep -c '^skip ' <<<"$results")
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
