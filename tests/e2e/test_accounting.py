@@ -5,6 +5,7 @@ from harness import expect, expect_near
 
 RECORDINGS = 100
 RATE_HZ = 3989
+SECONDS = 0.4
 SCHEDULER_TICK_MS = 4  # so exact is the account of a thread that runs while it is read
 LOOP = ["sh", "-c", "while :; do :; done"]
 
@@ -23,11 +24,11 @@ def test_samples_and_missed_ticks(test):
     targets = [test.start_target("hot") for _ in range(2)]
     path = test.make_directory("out")
     for number in range(RECORDINGS):
-        profile = test.record("--pid", ",".join(str(target.pid) for target in targets), "--rate", RATE_HZ, "--duration", 1,
+        profile = test.record("--pid", ",".join(str(target.pid) for target in targets), "--rate", RATE_HZ, "--duration", SECONDS,
                               "--force", directory=path).finish()
         log = profile.log()
         cpu_ms = sum(thread.cpu_ns() for thread in profile.threads) / 1e6
-        expect(cpu_ms > 50, f"the targets had a CPU for {cpu_ms} ms only")
+        expect(cpu_ms > 20, f"the targets had a CPU for {cpu_ms} ms only")
         period_ms = log["period_ns"] / 1e6
         expect_near((log["timer_ticks"] + log["timer_ticks_missed"]) * period_ms, cpu_ms,
                     0.03 * cpu_ms + len(targets) * SCHEDULER_TICK_MS,

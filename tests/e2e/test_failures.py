@@ -206,7 +206,7 @@ def test_out_of_memory(test):
     target, directory = test.start_target("threads"), test.make_directory("out")
     recording = test.record_running("--pid", target.pid, "--rate", "10000", directory=directory)
     pause_s(1.5)
-    limit = address_space_bytes(recording.pid) + (4 << 20)
+    limit = address_space_bytes(recording.pid) + (1 << 21)
     resource.prlimit(recording.pid, resource.RLIMIT_AS, (limit, limit))
     recording.signal(signal.SIGINT)
     # Not the disk's fault: it is where the profile would be.
