@@ -13,7 +13,8 @@ LOOP = ["sh", "-c", "while :; do :; done"]
 def start_load(test):
     """What computes, what is in the kernel, and what makes interrupts."""
     path = f"{test.make_directory('load')}/file"
-    for command in (LOOP, LOOP, ["sh", "-c", f"while dd if=/dev/zero of={path} bs=1M count=64 conv=fsync 2>/dev/null; do :; done"]):
+    writer = ["sh", "-c", f"while dd if=/dev/zero of={path} bs=1M count=64 conv=fsync 2>/dev/null; do :; done"]
+    for command in (LOOP, LOOP, writer):
         test.start(command)
     for _ in range(2):
         test.start_target("syscaller")

@@ -164,9 +164,11 @@ def test_command_duration(test):
 
 
 # ---- COMMAND goes on -------------------------------------------------------------------------------------------------
-GOES_ON = r"geckobpf: (\S+) \(pid (\d+)\) goes on, and geckobpf waits for its end; Ctrl-C ends it, a second one leaves it running\n"
+GOES_ON = r"geckobpf: (\S+) \(pid (\d+)\) goes on, and geckobpf waits for its end; Ctrl-C ends it, " \
+          r"a second one leaves it running\n"
 WAS_TOLD = r"geckobpf: (\S+) \(pid (\d+)\) was told to end, and geckobpf waits for that; another Ctrl-C leaves it running\n"
-IGNORES = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('ready', flush=True)\nwhile True: time.sleep(9)"
+IGNORES = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('ready', flush=True)\n" \
+          "while True: time.sleep(9)"
 
 
 def record_short(test, *command, **rest):

@@ -61,4 +61,5 @@ def test_addresses(test):
     with gzip.open(convert(test, path, "addresses-processed", "--symbols=addresses", "--format=processed")) as file:
         shared = json.load(file)["shared"]
     found = {address & 0xfff for address in shared["frameTable"]["address"]}
-    expect(spinner & 0xfff in found and (spinner - 1) & 0xfff not in found, f"addresses in their pages: {sorted(map(hex, found))}")
+    expect(spinner & 0xfff in found and (spinner - 1) & 0xfff not in found,
+           f"addresses in their pages: {sorted(map(hex, found))}")

@@ -222,7 +222,8 @@ def test_nothing_asked_for(test):
 # ---- what is accepted ------------------------------------------------------------------------------------------------
 def test_units(test):
     target = test.start_target("hot")
-    for options, wanted in (("-d 300ms --buffer-size 8M", "--buffer-size 8 "), ("-d 0.3s --buffer-size=1G", "--buffer-size 1024 "),
+    for options, wanted in (("-d 300ms --buffer-size 8M", "--buffer-size 8 "),
+                            ("-d 0.3s --buffer-size=1G", "--buffer-size 1024 "),
                             ("-d .3 --unwind-memory 8MiB", "--unwind-memory 8 "), ("-d 0.005m", "--duration 0.3")):
         profile = test.record("--pid", target.pid, *options.split()).finish()
         expect(wanted in f"{profile.log()['options']} ", f"{options}: {profile.log()['options']}")

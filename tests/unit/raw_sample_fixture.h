@@ -13,6 +13,8 @@
 #ifndef GECKOBPF_TESTS_RAW_SAMPLE_FIXTURE_H
 #define GECKOBPF_TESTS_RAW_SAMPLE_FIXTURE_H
 
+#include <errno.h>
+
 #include "unwind/raw_sample.h"
 #include "unwind/table.h"
 #include "unwind/table_store.h"

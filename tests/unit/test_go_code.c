@@ -8,112 +8,12 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <elf.h>
 
 #include "alloc.h"
-#include "elf/elf_file.h"
-#include "unwind/go_code.h"
-#include "unwind/table.h"
+#include "go_fixture.h"
 
-/*
- *   file:  0        .gopclntab: header │ names │ values │ functions
- *          CODE_AT  code, mapped at TEXT; Go's begins BASE bytes further on
- */
-#define CODE_AT 0x1000
-#define TEXT 0x401000ULL
-#define TEXT_BYTES 0x3000
-#define BASE 0x40
-#define NAMES 0x80
-#define VALUES 0x400
-#define FUNCTIONS 0x800
-#define FUNCTIONS_MAX 16
-#define NOT_THERE 0xffffffff
-
-enum { TOPFRAME = 1, SPWRITE = 2, ASM = 4 };
-
-static struct {
-	uint8_t bytes[CODE_AT + TEXT_BYTES];
-	uint32_t names, values, described; /* where the next one goes */
-	uint32_t count, end;
-	bool has_lines;
-} file;
-
-static struct unwind_segment segment = {
-	.address = TEXT, .offset = CODE_AT, .bytes = TEXT_BYTES, .is_code = true};
-static struct elf_file elf = {
-	.fd = -1, .image = (const char *)file.bytes, .size = sizeof(file.bytes)};
-static struct elf_code code = {
-	.file = &elf, .segments = &segment, .segment_count = 1, .go_functions = {.bytes = CODE_AT}};
-
-static struct go_code go;
 static struct row_builder builder;
 static struct rule_set rules;
-
-/* ---- making tables ------------------------------------------------------------------------ */
-
-static void put(size_t at, const void *bytes, size_t size)
-{
-	assert_true(at + size <= sizeof(file.bytes));
-	memcpy(file.bytes + at, bytes, size);
-}
-
-static void put_u32(size_t at, uint32_t value)
-{
-	put(at, &value, sizeof(value));
-}
-
-static void put_u64(size_t at, uint64_t value)
-{
-	put(at, &value, sizeof(value));
-}
-
-static void begin(bool has_lines)
-{
-	memset(&file, 0, sizeof(file));
-	file.has_lines = has_lines;
-	file.described = (FUNCTIONS_MAX + 1) * 8;
-	put_u32(0, has_lines ? 0xfffffff1 : 0xfffffff0);
-	put(4, "\0\0\1\10", 4);
-	put_u64(24, TEXT + BASE);
-	put_u64(32, NAMES);
-	put_u64(40, NOT_THERE);
-	put_u64(48, NOT_THERE);
-	put_u64(56, VALUES);
-	put_u64(64, FUNCTIONS);
-}
-
-/* A function of `size` bytes after the one before, with depths: see put_depths(). */
-static uint32_t add(const char *name, uint8_t flags, uint32_t size, const char *depths,
-		    size_t depths_size)
-{
-	size_t at = FUNCTIONS + file.described;
-	uint32_t start = file.end;
-
-	assert_true(file.count < FUNCTIONS_MAX);
-	put_u32(FUNCTIONS + 8 * file.count, start);
-	put_u32(FUNCTIONS + 8 * file.count + 4, file.described);
-	put_u32(at, start);
-	put_u32(at + 4, file.names);
-	put_u32(at + 16, file.values);
-	file.bytes[at + 37 + (file.has_lines ? 4 : 0)] = flags;
-	put(NAMES + file.names, name, strlen(name) + 1);
-	put(VALUES + file.values, depths, depths_size);
-	file.described += 48;
-	file.names += (uint32_t)strlen(name) + 1;
-	file.values += (uint32_t)depths_size;
-	file.end += size;
-	file.count++;
-	put_u32(FUNCTIONS + 8 * file.count, file.end);
-	put_u64(8, file.count);
-	return BASE + start;
-}
-
-#define ADD(name, flags, size, depths) add(name, flags, size, depths, sizeof(depths))
-
-/* From -1: 0 for 4 bytes; 24 for 20; 0 for 8. (Zigzag: 2 n, or -2 n - 1.) */
-#define FRAME_OF_24 "\x02\x04\x30\x14\x2f\x08"
-/* 0 all along, 64 bytes. */
-#define NO_FRAME "\x02\x40"
 
 /* ---- reading what came of them ------------------------------------------------------------- */
 
@@ -346,14 +246,6 @@ static void test_pieces(void **state)
 }
 
 /* ---- tables that make no sense --------------------------------------------------------------- */
-
-static void usual(void)
-{
-	begin(true);
-	ADD("main.first", 0, 64, FRAME_OF_24);
-	ADD("runtime.mcall", SPWRITE, 64, NO_FRAME);
-	ADD("runtime.sigreturn", 0, 32, NO_FRAME);
-}
 
 static void assert_refused(void)
 {
@@ -588,58 +480,6 @@ static void test_flips(void **state)
 	}
 }
 
-static void assert_function(uint32_t offset, uint32_t start, uint32_t end, const char *name)
-{
-	struct go_function_name found;
-
-	assert_true(go_code_find(&go, offset, &found));
-	assert_int_equal(found.start, start);
-	assert_int_equal(found.end, end);
-	if (name)
-		assert_string_equal(found.name, name);
-	else
-		assert_null(found.name);
-}
-
-static void test_names(void **state)
-{
-	struct go_function_name found;
-
-	usual();
-	assert_int_equal(go_code_open(&go, &code, TEXT, TEXT_BYTES), 0);
-	assert_function(BASE, BASE, BASE + 64, "main.first");
-	assert_function(BASE + 63, BASE, BASE + 64, "main.first");
-	assert_function(BASE + 64, BASE + 64, BASE + 128, "runtime.mcall");
-	assert_function(BASE + 159, BASE + 128, BASE + 160, "runtime.sigreturn");
-	assert_false(go_code_find(&go, BASE + 160, &found));
-	assert_false(go_code_find(&go, BASE - 1, &found));
-	assert_false(go_code_find(&go, UINT64_MAX, &found));
-	go_code_close(&go);
-	assert_false(go_code_find(&go, BASE, &found));
-}
-
-/* Names that are empty, outside of the table, or have no end; and a function without a description. */
-static void test_bad_names(void **state)
-{
-	const uint32_t names[] = {(uint32_t)strlen("main.first"), UINT32_MAX,
-				  sizeof(file.bytes) - NAMES - 4};
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		usual();
-		memset(file.bytes + sizeof(file.bytes) - 4, 'x', 4);
-		put_u32(FUNCTIONS + (FUNCTIONS_MAX + 1) * 8 + 4, names[i]);
-		assert_int_equal(go_code_open(&go, &code, TEXT, TEXT_BYTES), 0);
-		assert_function(BASE, BASE, BASE + 64, NULL);
-		go_code_close(&go);
-	}
-	usual();
-	put_u32(FUNCTIONS + 4, UINT32_MAX);
-	assert_int_equal(go_code_open(&go, &code, TEXT, TEXT_BYTES), 0);
-	assert_function(BASE, BASE, BASE + 64, NULL);
-	go_code_close(&go);
-}
-
 static void test_no_memory(void **state)
 {
 	usual();
@@ -657,8 +497,7 @@ int main(void)
 		cmocka_unit_test(test_no_table), cmocka_unit_test(test_relocated),
 		cmocka_unit_test(test_module), cmocka_unit_test(test_descriptions),
 		cmocka_unit_test(test_depths_without_sense), cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_flips), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_bad_names), cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_flips), cmocka_unit_test(test_no_memory),
 	};
 	/* clang-format on */
 

@@ -21,7 +21,7 @@
 #include "alloc.h"
 #include "elf_fixture.h"
 #include "elf/elf_file.h"
-#include "symbol/symbol_files.h"
+#include "symbol_files_fixture.h"
 
 static __attribute__((noinline)) int local_function(int x)
 {
@@ -32,73 +32,6 @@ __attribute__((noinline)) int global_function(int x);
 __attribute__((noinline)) int global_function(int x)
 {
 	return local_function(x) * 5;
-}
-
-/* ---- where things are --------------------------------------------------------- */
-
-/* A loaded file: its path, and the file offset and ELF address of a place in memory. */
-struct place {
-	uint64_t pointer;
-	char path[4096];
-	uint64_t offset, address;
-	bool found;
-};
-
-static int find_place(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct place *place = context;
-	size_t i;
-
-	for (i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		uint64_t address = place->pointer - info->dlpi_addr;
-
-		if (header->p_type != PT_LOAD || address - header->p_vaddr >= header->p_filesz)
-			continue;
-		strncpy(place->path, info->dlpi_name[0] ? info->dlpi_name : "/proc/self/exe",
-			sizeof(place->path) - 1);
-		place->offset = address - header->p_vaddr + header->p_offset;
-		place->address = address;
-		place->found = true;
-		return 1;
-	}
-	return 0;
-}
-
-static struct place place_of(const void *pointer)
-{
-	struct place place = {.pointer = (uintptr_t)pointer};
-
-	dl_iterate_phdr(find_place, &place);
-	assert_true(place.found);
-	return place;
-}
-
-static struct symbol_files *open_symbol_files(void)
-{
-	struct symbol_files *symbol_files = NULL;
-
-	assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
-	return symbol_files;
-}
-
-static struct symbol_file *add_path(struct symbol_files *symbol_files, const char *path)
-{
-	const struct symbol_source source = {.path = path, .fd = -1};
-	struct symbol_file *file = NULL;
-
-	assert_int_equal(symbol_files_add(symbol_files, &source, &file), 0);
-	return file;
-}
-
-static void assert_symbol(struct symbol_file *file, uint64_t offset, const char *name,
-			  uint64_t address)
-{
-	struct symbol symbol;
-
-	assert_int_equal(symbol_file_lookup(file, offset, &symbol), 0);
-	assert_string_equal(symbol.name, name);
-	assert_int_equal(symbol.address, address);
 }
 
 /* ---- this process ------------------------------------------------------------- */
@@ -537,72 +470,6 @@ static void test_damaged_library(void **state)
 	free(image);
 }
 
-/* ---- memory ------------------------------------------------------------------- */
-
-static int open_once(void *context)
-{
-	const struct symbol_source source = {.path = "/proc/self/exe", .fd = -1};
-	struct symbol_files *symbol_files;
-	struct symbol_file *file;
-	int err = symbol_files_open(&symbol_files, NULL);
-
-	if (err)
-		return err;
-	err = symbol_files_add(symbol_files, &source, &file);
-	symbol_files_close(symbol_files);
-	return err;
-}
-
-/* What failed for lack of memory works when there is some again. */
-static void test_no_memory(void **state)
-{
-	struct place place = place_of((const void *)local_function);
-	size_t n;
-
-	for (n = 1;; n++) {
-		struct symbol_files *symbol_files = open_symbol_files();
-		struct symbol_file *file = add_path(symbol_files, place.path);
-		struct symbol symbol;
-		bool hit;
-		int err;
-
-		alloc_fail_at(n);
-		err = symbol_file_lookup(file, place.offset, &symbol);
-		hit = alloc_fail_stop();
-		assert_true(!err || (hit && err == -ENOMEM));
-		assert_symbol(file, place.offset, "local_function", place.address);
-		symbol_files_close(symbol_files);
-		if (!hit)
-			break;
-	}
-	assert_true(n > 12);
-}
-
-static int find_function(void *context)
-{
-	const struct place *place = context;
-	struct symbol_files *symbol_files = NULL;
-	const struct symbol_source source = {.path = place->path, .fd = -1};
-	struct symbol_file *file;
-	struct symbol symbol;
-	int err = symbol_files_open(&symbol_files, NULL);
-
-	if (!err)
-		err = symbol_files_add(symbol_files, &source, &file);
-	if (!err)
-		err = symbol_file_function(file, place->offset, &symbol);
-	symbol_files_close(symbol_files);
-	return err;
-}
-
-static void test_no_memory_for_functions(void **state)
-{
-	struct place place = place_of((const void *)local_function);
-
-	assert_true(alloc_fail_each(find_function, &place) > 8);
-	assert_int_equal(alloc_fail_each(open_once, NULL), 4);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -619,8 +486,6 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_damaged_vdso),
 		cmocka_unit_test(test_damaged_library),
-		cmocka_unit_test(test_no_memory),
-		cmocka_unit_test(test_no_memory_for_functions),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_make, fixture_remove);

@@ -260,13 +260,15 @@ static int number_of(struct stacks *stacks, uint32_t prefix, uint32_t frame, uin
 static int add_frames(struct stacks *stacks, uint32_t frame, uint32_t *stack)
 {
 	uint32_t inlined[UINT8_MAX + 1];
-	size_t count = 0;
+	size_t count;
 	int err = 0;
 
-	for (; frame != FRAME_NONE; frame = frames_at(stacks->frames, frame)->inlined_into)
-		inlined[count++] = frame;
-	while (count-- && !err) {
-		frame = inlined[count];
+	for (count = 0; frame != FRAME_NONE; count++) {
+		inlined[count] = frame;
+		frame = frames_at(stacks->frames, frame)->inlined_into;
+	}
+	for (; count && !err; count--) {
+		frame = inlined[count - 1];
 		if (*stack != STACKS_NONE)
 			err = frames_inherit(stacks->frames, stacks_at(stacks, *stack).frame,
 					     &frame);

@@ -84,13 +84,6 @@ int state_set_number(struct state_set *set, const struct frame_state *state, uin
 	return *slot ? 0 : add(set, state, number);
 }
 
-void state_set_reset(struct state_set *set)
-{
-	set->count = 0;
-	if (set->slots)
-		memset(set->slots, 0, set->slot_count * sizeof(*set->slots));
-}
-
 void state_set_close(struct state_set *set)
 {
 	free(set->states);

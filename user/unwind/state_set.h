@@ -19,8 +19,6 @@ struct state_set {
 };
 
 void state_set_close(struct state_set *set);
-/* Forgets all states, keeps the memory. */
-void state_set_reset(struct state_set *set);
 
 /* The number of `state`, into *number; that of a conflict where there are too many. 0 or -ENOMEM. */
 int state_set_number(struct state_set *set, const struct frame_state *state, uint16_t *number);
