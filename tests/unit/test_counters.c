@@ -66,7 +66,7 @@ static void has_the_fields(void **state)
 	fact_list_clear(&log);
 }
 
-static void tells_of_streams_and_damage_if_there_are_any(void **state)
+static void tells_what_there_may_be_if_there_is_any(void **state)
 {
 	struct counters counters = {.sources = sources};
 	struct fact_list log = {0};
@@ -76,6 +76,8 @@ static void tells_of_streams_and_damage_if_there_are_any(void **state)
 	assert_null(find(&log, "stream_cpu_ns"));
 	assert_null(find(&log, "capture_samples_lost_damaged"));
 	assert_null(find(&log, "samples_left_out_at_end"));
+	assert_null(find(&log, "unwind_files_code_skipped"));
+	assert_null(find(&log, "unwind_bytes_code_skipped"));
 	fact_list_clear(&log);
 	counters.stream.bytes = 7;
 	counters_log(&counters, &log);
@@ -84,7 +86,11 @@ static void tells_of_streams_and_damage_if_there_are_any(void **state)
 	assert_null(find(&log, "capture_samples_lost_damaged"));
 	fact_list_clear(&log);
 	counters.stream.damaged = 8;
+	counters.tables.files.skipped_files = 9;
+	counters.tables.files.skipped_bytes = 10;
 	counters_log(&counters, &log);
+	assert_int_equal(find(&log, "unwind_files_code_skipped")->value, 9);
+	assert_int_equal(find(&log, "unwind_bytes_code_skipped")->value, 10);
 	assert_int_equal(find(&log, "capture_samples_lost_damaged")->value, 8);
 	fact_list_clear(&log);
 }
@@ -106,7 +112,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(has_the_fields),
-		cmocka_unit_test(tells_of_streams_and_damage_if_there_are_any),
+		cmocka_unit_test(tells_what_there_may_be_if_there_is_any),
 		cmocka_unit_test(has_each_name_once),
 	};
 

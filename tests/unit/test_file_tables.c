@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "capture/file_tables.h"
@@ -24,6 +25,8 @@
 #define GRACE TABLE_STORE_GRACE_NS
 #define MAX_FILES 2000
 #define NOT_ELF (MAX_FILES - 1)
+#define TOO_LARGE (MAX_FILES - 2)
+#define TOO_LARGE_BYTES (40u << 20) /* of code without unwind information */
 
 /* Many objects that are one file, the C library; and the memory, one pool. */
 static struct object objects[MAX_FILES];
@@ -64,6 +67,36 @@ static int find_code(int fd)
 	return 0;
 }
 
+/* An ELF file that is nearly nothing but a hole; -1: failure. */
+static int open_too_large(void)
+{
+	const struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr code;
+	} image = {
+		.header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+				       EV_CURRENT},
+			   .e_type = ET_DYN,
+			   .e_machine = EM_X86_64,
+			   .e_version = EV_CURRENT,
+			   .e_phoff = sizeof(Elf64_Ehdr),
+			   .e_ehsize = sizeof(Elf64_Ehdr),
+			   .e_phentsize = sizeof(Elf64_Phdr),
+			   .e_phnum = 1},
+		.code = {.p_type = PT_LOAD,
+			 .p_flags = PF_R | PF_X,
+			 .p_filesz = TOO_LARGE_BYTES,
+			 .p_memsz = TOO_LARGE_BYTES,
+			 .p_align = 4096},
+	};
+	int fd = memfd_create("too large", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, TOO_LARGE_BYTES) ||
+	    pwrite(fd, &image, sizeof(image), 0) != sizeof(image))
+		return -1;
+	return fd;
+}
+
 static int setup_memory(void **state)
 {
 	int fd = -1;
@@ -75,6 +108,7 @@ static int setup_memory(void **state)
 	for (i = 0; i < MAX_FILES; i++)
 		objects[i] = (struct object){.number = i, .fd = fd, .path = "file"};
 	objects[NOT_ELF].fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	objects[TOO_LARGE].fd = open_too_large();
 	chunks = calloc(GB_POOL_CHUNKS, sizeof(*chunks));
 	memory = (struct unwind_memory){
 		.pages = calloc(GB_MAX_PAGES, sizeof(*memory.pages)),
@@ -82,13 +116,16 @@ static int setup_memory(void **state)
 		.add_pool = give_pool,
 		.max_pools = 1,
 	};
-	return fd >= 0 && chunks && memory.pages && memory.rules ? find_code(fd) : -1;
+	return fd >= 0 && objects[TOO_LARGE].fd >= 0 && chunks && memory.pages && memory.rules
+		       ? find_code(fd)
+		       : -1;
 }
 
 static int teardown_memory(void **state)
 {
 	close(objects[0].fd);
 	close(objects[NOT_ELF].fd);
+	close(objects[TOO_LARGE].fd);
 	free(memory.pages);
 	free(memory.rules);
 	free(chunks);
@@ -204,6 +241,21 @@ static void not_an_elf_file(void **state)
 }
 
 /* Nothing is compiled again as long as nothing changes. */
+static void too_large_to_look_at(void **state)
+{
+	struct file_tables_stats stats;
+
+	want(0, 1);
+	load(NOW);
+	assert_int_equal(file_tables_get_stats(tables).skipped_files, 0);
+	want(TOO_LARGE, 1);
+	load(NOW);
+	stats = file_tables_get_stats(tables);
+	assert_int_equal(stats.compiled, 2);
+	assert_int_equal(stats.skipped_files, 1);
+	assert_int_equal(stats.skipped_bytes, TOO_LARGE_BYTES);
+}
+
 static void waiting_does_not_spin(void **state)
 {
 	struct gb_mapping mapping = {.begin = 4096};
@@ -379,6 +431,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FRESH(one_file),
 		FRESH(not_an_elf_file),
+		FRESH(too_large_to_look_at),
 		FRESH(waiting_does_not_spin),
 		FRESH(waiting_gets_room),
 		FRESH(longest_unused_goes),

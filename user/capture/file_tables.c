@@ -29,6 +29,7 @@ struct file_table {
 	const struct object *object; /* NULL: it was not wanted */
 	bool is_tried;
 	bool waits; /* compiled, but there was no room */
+	bool is_skipped; /* it is counted in stats.skipped_files: a table may be compiled again */
 	struct stored_table *stored; /* NULL: there is none, or it was evicted */
 	struct table_store_size size; /* of its table */
 	uint32_t flags; /* enum gb_mapping_flag */
@@ -227,6 +228,20 @@ static int keep_segments(struct file_table *file, const struct unwind_table *tab
 	return 0;
 }
 
+static void count_skipped(struct file_tables *tables, struct file_table *file,
+			  const struct unwind_table *table)
+{
+	if (!table->stats.skipped_bytes || file->is_skipped)
+		return;
+	file->is_skipped = true;
+	tables->stats.skipped_files++;
+	tables->stats.skipped_bytes += table->stats.skipped_bytes;
+	log_debug("unwind tables: %" PRIu64
+		  " bytes of %s without unwind information were not looked "
+		  "at, for they are too many: they are followed by frame pointers",
+		  table->stats.skipped_bytes, file->object->path);
+}
+
 /* Takes over a compiled table. Anything but -ENOMEM leaves the file to frame pointers. */
 static int keep_table(struct file_tables *tables, struct file_table *file,
 		      const struct compile_job *job, uint64_t now_ns)
@@ -239,6 +254,7 @@ static int keep_table(struct file_tables *tables, struct file_table *file,
 		return job->error == -ENOMEM ? -ENOMEM : 0;
 	}
 	tables->stats.compiled++;
+	count_skipped(tables, file, table);
 	/* Without .eh_frame it is all frame pointers, but for what is known by sight. */
 	if (table->has_no_eh_frame && table->row_count <= table->page_count) {
 		tables->stats.no_table++;

@@ -28,6 +28,8 @@ struct file_tables_stats {
 	uint64_t no_room; /* files that found none so far, though they may have later */
 	uint64_t waiting; /* of them, those that wait now */
 	uint64_t evicted; /* tables that made room for others */
+	/* Files with too much code without unwind information to look at, and how much: walked by frame pointers there. */
+	uint64_t skipped_files, skipped_bytes;
 };
 
 /* 0 or -errno. */

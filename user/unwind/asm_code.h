@@ -49,7 +49,7 @@ struct asm_code {
 	struct asm_row *rows; /* by address; each holds up to the next, or its gap's end */
 	size_t row_count, row_capacity;
 	bool keeps_fp; /* where nothing is known, frame pointers are */
-	uint64_t skipped_bytes; /* too many to look at */
+	uint64_t skipped_bytes; /* of all gaps, if those are too many to look at */
 };
 
 /* [start, end), offsets in the text, has no description; ranges come by address. 0 or -ENOMEM. */

@@ -288,6 +288,7 @@ static struct unwind_table_stats stats_of(const struct compiler *compiler)
 		.unsupported = compiler->machine.unsupported,
 		.dense_pages = compiler->builder.dense_pages,
 		.bad_fdes = compiler->frame.bad + compiler->machine.bad,
+		.skipped_bytes = compiler->asm_code.skipped_bytes,
 	};
 }
 

@@ -43,6 +43,8 @@ struct unwind_table_stats {
 	uint64_t unsupported; /* rows whose expression or register is not known: GB_CFA_INVALID */
 	uint64_t dense_pages; /* pages with too many rows */
 	uint64_t bad_fdes; /* descriptions that make no sense, skipped */
+	uint64_t
+		skipped_bytes; /* of code without descriptions, too much to look at: GB_CFA_FRAME_POINTER */
 };
 
 struct unwind_table {
