@@ -240,7 +240,7 @@ static void not_an_elf_file(void **state)
 	assert_stats(0, 0, 0, 0);
 }
 
-/* Nothing is compiled again as long as nothing changes. */
+/* That is told, with how much it is. */
 static void too_large_to_look_at(void **state)
 {
 	struct file_tables_stats stats;
@@ -256,6 +256,7 @@ static void too_large_to_look_at(void **state)
 	assert_int_equal(stats.skipped_bytes, TOO_LARGE_BYTES);
 }
 
+/* Nothing is compiled again as long as nothing changes. */
 static void waiting_does_not_spin(void **state)
 {
 	struct gb_mapping mapping = {.begin = 4096};

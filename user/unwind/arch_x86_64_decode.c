@@ -181,6 +181,11 @@ static bool is_vector_write(const struct decoding *d)
 	}
 }
 
+/* Of map 4, which APX fills with instructions of its own (push2), and 7 we do not know what comes after opcodes. */
+#define VECTOR_MAPS                                                                                \
+	(1u << MAP_0F | 1u << MAP_0F38 | 1u << MAP_0F3A | 1u << MAP_EVEX5 | 1u << MAP_EVEX6 |      \
+	 1u << MAP_XOP8 | 1u << MAP_XOP9 | 1u << MAP_XOPA)
+
 /* VEX, EVEX and XOP: registers' bits are inverted in all of them. */
 static bool read_vector_opcode(struct decoding *d, uint8_t first)
 {
@@ -201,7 +206,7 @@ static bool read_vector_opcode(struct decoding *d, uint8_t first)
 	}
 	if (first == 0x62 && (!(b & 4) || a & 8 || !next_byte(d, &c)))
 		return false;
-	if (!d->map || d->map >= MAP_COUNT || !next_byte(d, &d->opcode))
+	if (!(VECTOR_MAPS >> d->map & 1) || !next_byte(d, &d->opcode))
 		return false;
 	d->is_vector = d->has_rex = true;
 	d->vector = ~b >> 3 & 15;

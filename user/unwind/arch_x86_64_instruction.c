@@ -141,7 +141,10 @@ static void say_others(const struct decoding *d, struct instruction *out)
 		set(out, INSTRUCTION_POP, NONE, NONE, d->has_66 ? 2 : 8);
 		break;
 	case 0x90:
-		if (!d->base_high && !d->rep)
+		if (d->base_high) /* xchg */
+			break;
+		out->written = 0;
+		if (!d->rep) /* pause */
 			set(out, INSTRUCTION_PADDING, NONE, NONE, 0);
 		break;
 	case 0xc2:
