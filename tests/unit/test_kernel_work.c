@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel does for a stack: functions that say nothing of it do their callers' work. */
+/* What the kernel, or libc, does for a stack: functions that say nothing of it do their callers' work. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "profile/frame_kind.h"
 #include "profile/frames.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbols.h"
@@ -96,10 +97,64 @@ static void kernel_work(void **state)
 	close_room(&room);
 }
 
+/* Code of a libc: a number is the name's, those beyond have none. */
+enum { MALLOC, MEMSET, RESTORE, UNNAMED, ALSO_UNNAMED };
+
+static int find_libc(const struct frame_query *query, struct frame_finding *found)
+{
+	static const char *const names[] = {"malloc", "memset", "__restore_rt"};
+
+	found->function.lib = "libc.so.6";
+	found->is_unnamed = query->value >= UNNAMED;
+	found->function.value = found->is_unnamed ? query->value : 0;
+	found->function.name = found->is_unnamed ? NULL : names[query->value];
+	return 0;
+}
+
+static const struct frame_kind libc_frames = {
+	.kind = GB_FRAME_USER,
+	.category = CATEGORY_USER,
+	.find = find_libc,
+};
+
+/* The subcategory of libc's `callee`, which is called by its `caller`; *id is its frame. */
+static unsigned int libc_work(struct frames *frames, uint32_t caller, uint64_t callee, uint32_t *id)
+{
+	const struct frame code = {.value = callee, .kind = GB_FRAME_USER};
+
+	assert_int_equal(frames_locate(frames, &code, true, id), 0);
+	assert_int_equal(frames_inherit(frames, caller, id), 0);
+	assert_int_equal(frames_at(frames, *id)->category, CATEGORY_LIBC);
+	return frames_at(frames, *id)->subcategory;
+}
+
+/* What an allocation calls in libc is one, with a name or without; nothing else is as its caller is. */
+static void allocation_work(void **state)
+{
+	static const struct frame_kind *const kinds[] = {&libc_frames, NULL};
+	const struct frame code = {.value = MALLOC, .kind = GB_FRAME_USER};
+	struct process process = {0};
+	const struct frames_source source = {.process = &process, .kinds = kinds};
+	struct frames *frames;
+	uint32_t malloc_id, inner, unnamed, id;
+
+	assert_int_equal(frames_open(&frames, &source), 0);
+	assert_int_equal(frames_locate(frames, &code, true, &malloc_id), 0);
+	assert_int_equal(frames_at(frames, malloc_id)->subcategory, USER_ALLOCATION);
+	assert_int_equal(libc_work(frames, malloc_id, UNNAMED, &inner), USER_ALLOCATION);
+	assert_int_equal(libc_work(frames, inner, MEMSET, &id), USER_ALLOCATION);
+	assert_int_equal(libc_work(frames, malloc_id, RESTORE, &id), 0);
+	assert_int_equal(libc_work(frames, id, UNNAMED, &unnamed), USER_UNNAMED);
+	assert_int_equal(libc_work(frames, unnamed, MEMSET, &id), 0);
+	assert_int_equal(libc_work(frames, id, ALSO_UNNAMED, &id), USER_UNNAMED);
+	frames_close(frames);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernel_work),
+		cmocka_unit_test(allocation_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

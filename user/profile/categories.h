@@ -10,7 +10,7 @@ struct profile_function;
 
 /*
  * Sets category, subcategory and `inherits` of a frame of the function, whose category is that of its kind so far.
- * `is_unnamed`: it is code that has no name. Looks through all rules: to be asked once for each function.
+ * `is_unnamed`: it is code that has no name. To be asked once for each function.
  */
 void categories_decide(const struct profile_function *function, bool is_unnamed,
 		       struct profile_frame *frame);

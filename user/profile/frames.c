@@ -403,7 +403,7 @@ int frames_inherit(struct frames *frames, uint32_t caller, uint32_t *id)
 	uint64_t key = (uint64_t)*id << 8 | from->subcategory;
 	uint32_t known;
 
-	if (!to->inherits || to->category != from->category || !from->subcategory)
+	if (to->category != from->category || !(to->inherits >> from->subcategory & 1))
 		return 0;
 	known = u64_map_get(&frames->heirs, key);
 	if (known == U64_MAP_NONE)

@@ -54,8 +54,8 @@ uint32_t frames_era(const struct frames *frames);
 int frames_locate(struct frames *frames, const struct frame *frame, bool is_leaf, uint32_t *id);
 
 /*
- * *id, which `caller` calls, becomes the same with the caller's subcategory, if it has none of its own and both are of
- * one category. 0 or -ENOMEM.
+ * *id, which `caller` calls, becomes the same with the caller's subcategory, if both are of one category and it inherits
+ * that (struct profile_frame). 0 or -ENOMEM.
  */
 int frames_inherit(struct frames *frames, uint32_t caller, uint32_t *id);
 

@@ -99,8 +99,8 @@ struct profile_frame {
 	uint8_t category; /* enum profile_category_index */
 	uint8_t subcategory; /* of that category */
 	/*
-	 * 1: the function tells no subcategory, so it is that of its caller, if that is of the same category. Stacks have
-	 * such frames only where there is none (frames_inherit()).
+	 * Bit n: subcategory n of its caller, if that is of the same category, says more than its own. Stacks have such
+	 * frames only where the caller has none of these (frames_inherit()).
 	 */
 	uint8_t inherits;
 	uint8_t inline_depth; /* 0: the function itself; 1: the first one inlined into it, ... */

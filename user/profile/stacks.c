@@ -260,16 +260,20 @@ static int number_of(struct stacks *stacks, uint32_t prefix, uint32_t frame, uin
 static int add_frames(struct stacks *stacks, uint32_t frame, uint32_t *stack)
 {
 	uint32_t inlined[UINT8_MAX + 1];
+	unsigned int inherits = 0; /* what any of them does */
 	size_t count;
 	int err = 0;
 
 	for (count = 0; frame != FRAME_NONE; count++) {
+		const struct profile_frame *at = frames_at(stacks->frames, frame);
+
 		inlined[count] = frame;
-		frame = frames_at(stacks->frames, frame)->inlined_into;
+		inherits |= at->inherits;
+		frame = at->inlined_into;
 	}
 	for (; count && !err; count--) {
 		frame = inlined[count - 1];
-		if (*stack != STACKS_NONE)
+		if (inherits && *stack != STACKS_NONE)
 			err = frames_inherit(stacks->frames, stacks_at(stacks, *stack).frame,
 					     &frame);
 		if (!err)
