@@ -6,6 +6,13 @@
 #ifndef GECKOBPF_TESTS_PROFILE_FIXTURE_H
 #define GECKOBPF_TESTS_PROFILE_FIXTURE_H
 
+#define MS 1000000ULL
+#define START (1000 * MS)
+#define LIB 0x7f0000000000ULL
+#define KERNEL 0xffffffff81000000ULL
+#define NO_CPU UINT64_MAX
+#define UNREADABLE GB_STACK_READ_FAILED
+
 /* ---- the recording ------------------------------------------------------------------------- */
 
 static struct object self = {.number = 0, .path = (char *)"/proc/self/exe", .fd = -1};

@@ -132,7 +132,7 @@ static int add_row(struct profile_sink *sink, struct profile_thread *thread,
 
 	((struct teller *)sink)->cpu_ns += cpu_ns;
 	if (asprintf(&text, "%s  %" PRIu64 " +%" PRIu64 "%s\n", before ? before : "",
-		     row->time_ns / MS, cpu_ns, what) < 0)
+		     (uint64_t)(row->time_ns / MS), cpu_ns, what) < 0)
 		return -ENOMEM;
 	free(before);
 	thread->of_sink = text;

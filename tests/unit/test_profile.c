@@ -38,12 +38,6 @@
 #define ARCH "aarch64"
 #endif
 
-#define MS 1000000ULL
-#define START (1000 * MS)
-#define LIB 0x7f0000000000ULL
-#define KERNEL 0xffffffff81000000ULL
-#define NO_CPU UINT64_MAX
-#define UNREADABLE GB_STACK_READ_FAILED
 #define PATH "/tmp/test_profile.json"
 
 int main(void);
@@ -450,7 +444,8 @@ static bool is_cancelled(void *context)
 
 static void cancelled(void **state)
 {
-	const struct output_options options = {is_cancelled, NULL, -1, -1};
+	const struct output_options options = {
+		.is_cancelled = is_cancelled, .owner_uid = -1, .owner_gid = -1};
 	struct profile_input input = {.recording.facts = &facts, .recording.processes = processes};
 	struct profile_summary summary = {0};
 	struct output *output;

@@ -34,12 +34,6 @@
 #include "alloc.h"
 
 #define ARCH "any"
-#define MS 1000000ULL
-#define START (1000 * MS)
-#define LIB 0x7f0000000000ULL
-#define KERNEL 0xffffffff81000000ULL
-#define NO_CPU UINT64_MAX
-#define UNREADABLE GB_STACK_READ_FAILED
 #define PATH "/tmp/test_toy_sink.json"
 
 int main(void);
