@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The samples that were taken and the ticks that are told as missed are the CPU time that was used, whatever else runs."""
+"""The samples that were taken and the ticks that are told as missed are the CPU time that was used, whatever else runs; and
+every sample is in the file, or in exactly one counter."""
 
-from harness import expect, expect_near
+import json
+
+from harness import Profile, expect, expect_equal, expect_near, read_profile_bytes
 
 RECORDINGS = 100
 RATE_HZ = 3989
@@ -34,3 +37,61 @@ def test_samples_and_missed_ticks(test):
         expect_near((log["timer_ticks"] + log["timer_ticks_missed"]) * period_ms, cpu_ms,
                     0.03 * cpu_ms + len(targets) * SCHEDULER_TICK_MS,
                     f"recording {number}: ms of samples, and {log['timer_ticks_missed']} missed ticks,")
+
+
+# Where a sample of a recording can end but in the file.
+LOST = ("samples_lost_ring_full", "samples_lost_buffer", "samples_left_out_at_end", "records_bad", "samples_overwritten",
+        "samples_before_begin", "samples_without_stack", "samples_lost_damaged")
+# Rate, MiB of buffer, seconds, options. A buffer of 1 MiB is full after some seconds of the highest rate.
+SHAPES = (
+    (99, 128, 1, ()),
+    (3989, 1, 1, ("--user-only",)),
+    (20000, 128, 1, ("--all-processes",)),
+    (20000, 1, 4, ()),
+    (20000, 2, 5, ("--ring",)),
+)
+
+
+def expect_each_counted(log, samples, what):
+    expect_equal(log["timer_ticks"], samples + sum(log.get(name, 0) for name in LOST),
+                 f"{what}: the ticks, beside {samples} samples and {[(name, log.get(name, 0)) for name in LOST]},")
+
+
+def samples_of_processed(path):
+    """The samples, and the log. A row that counts and has no stack was recorded so, or is the first."""
+    raw = json.loads(read_profile_bytes(path))
+    samples = 0
+    for thread in raw["threads"]:
+        table = thread["samples"]
+        weights = table["weight"] or [1] * table["length"]
+        samples += sum(weight for weight, stack in zip(weights, table["stack"]) if stack is not None)
+    log = {}
+    for value in raw["profilingLog"].values():
+        log.update(value)
+    return samples, log
+
+
+def test_every_sample_is_counted(test):
+    for _ in range(2):
+        test.start_target("syscaller")
+    test.start_target("hot")
+    for rate, buffer_mib, seconds, options in SHAPES:
+        what = f"--rate {rate} --buffer-size {buffer_mib} {' '.join(options)}"
+        profile = test.record("--all", "--rate", rate, "--buffer-size", buffer_mib, "--duration", seconds, *options).finish()
+        expect_each_counted(profile.log(), sum(len(thread.samples()) for thread in profile.threads), what)
+
+
+def test_every_sample_of_a_raw_capture_is_counted(test):
+    test.start_target("syscaller")
+    test.start_target("hot")
+    recording = test.record("--all", "--rate", 20000, "--buffer-size", 1, "--duration", 4, output="x.gbpf")
+    expect_equal(recording.wait(), 0, "the exit status of record")
+    for name, options in (("x.json", ()), ("y.json", ("--format=processed",))):
+        path = f"{recording.directory}/{name}"
+        expect_equal(test.start([test.geckobpf, "convert", recording.path, "-o", path, *options]).wait(), 0, f"the exit status of {name}")
+        if options:
+            samples, log = samples_of_processed(path)
+        else:
+            profile = Profile(path)
+            samples, log = sum(len(thread.samples()) for thread in profile.threads), profile.log()
+        expect_each_counted(log, samples, name)

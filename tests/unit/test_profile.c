@@ -116,6 +116,7 @@ static void meta(void **state)
 			      "\"samples\":18446744073709551615,\"event\":\"cpu-\\\"clock\\\"\","
 			      "\"main_memory_bytes\":17179869184,"
 			      "\"samples_lost_damaged\":0,"
+			      "\"samples_without_stack\":1,"
 			      "\"rows_out_of_order\":1,"
 			      "\"processes_gathered\":0,"
 			      "\"processes_gathered_cpu_ns\":0,"

@@ -49,6 +49,13 @@ static void print_overwritten(const struct counters *counters)
 	print_overwritten_processes(counters);
 }
 
+/* The buffer still has them; but others of their time, which it has no more, would be missing beside them. */
+static void print_before_begin(const struct profile_summary *profile)
+{
+	if (profile->before_begin)
+		log_more("%" PRIu64 " more of their time were left out", profile->before_begin);
+}
+
 static void print_missed_ticks(const struct counters *counters)
 {
 	const uint64_t ticks = counters->kernel[GB_STAT_TICKS];
@@ -105,6 +112,7 @@ static void print_losses(const struct session_saved *saved)
 	print_missed_ticks(counters);
 	if (counters->overwritten)
 		print_overwritten(counters);
+	print_before_begin(&saved->profile);
 	print_forgotten(&counters->records.expired);
 	if (no_room)
 		log_warn("the unwind tables of %" PRIu64

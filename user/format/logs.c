@@ -56,6 +56,15 @@ static void write_other_builds(struct json *json, const struct profile_files *fi
 		json_key_u64(json, "files_of_another_build", count);
 }
 
+/* Of the samples that were recorded, those that are in no row with a stack, and in no counter of the recording. */
+static void write_not_shown(struct json *json, const struct profile_summary *summary)
+{
+	if (summary->before_begin)
+		json_key_u64(json, "samples_before_begin", summary->before_begin);
+	if (summary->stackless)
+		json_key_u64(json, "samples_without_stack", summary->stackless);
+}
+
 /* One of several recordings, in a log of its own. */
 static void write_part(struct json *json, const struct recording_part *part)
 {
@@ -82,6 +91,7 @@ static void write_own(struct json *json, const struct recording_facts *facts,
 	json_object_begin(json);
 	write_facts(json, facts);
 	json_key_u64(json, "samples_lost_damaged", summary->damaged);
+	write_not_shown(json, summary);
 	json_key_u64(json, "rows_out_of_order", summary->clamped);
 	json_key_u64(json, "processes_gathered", summary->gathered.processes);
 	json_key_u64(json, "processes_gathered_cpu_ns", summary->gathered.cpu_ns);

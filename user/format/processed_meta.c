@@ -65,6 +65,11 @@ static void write_reading(struct json *json, const struct profile_summary *summa
 	begin_section(json, "Samples");
 	write_entry(json, "in this profile", summary->samples, NULL);
 	write_entry(json, "lost, since the recording is damaged", summary->damaged, NULL);
+	if (summary->before_begin)
+		write_entry(json, "left out, of a time that was overwritten", summary->before_begin,
+			    NULL);
+	if (summary->stackless)
+		write_entry(json, "without a stack", summary->stackless, NULL);
 	write_entry(json, "later than they should be", summary->clamped, NULL);
 	write_entry(json, "short processes that are shown as one", summary->gathered.processes,
 		    NULL);

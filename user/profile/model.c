@@ -39,10 +39,15 @@ bool profile_is_main(const struct profile_thread *thread)
 	return thread->thread->tid == thread->process->process->tgid;
 }
 
+bool profile_is_before_begin(const struct recording_facts *facts, uint64_t time_ns)
+{
+	return facts->is_cut && time_ns < facts->start_ns;
+}
+
 bool profile_has_time(const struct recording_facts *facts, const struct profile_filter *filter,
 		      uint64_t time_ns)
 {
-	if (facts->is_cut && time_ns < facts->start_ns)
+	if (profile_is_before_begin(facts, time_ns))
 		return false;
 	if (facts->until_ns && time_ns > facts->until_ns)
 		return false;

@@ -181,6 +181,9 @@ static inline uint64_t profile_time_ns(const struct recording_facts *facts, uint
 	return facts->lead_ns + (time_ns > facts->start_ns ? time_ns - facts->start_ns : 0);
 }
 
+/* Whether that is a time of which something was overwritten. */
+bool profile_is_before_begin(const struct recording_facts *facts, uint64_t time_ns);
+
 /*
  * Whether what was recorded at that time of the recording is in the profile. Outside of it is the time of which
  * something was overwritten, what a capture's end has passed, and what is not wanted.

@@ -313,8 +313,11 @@ static int on_sample(void *context, const struct sample_view *sample)
 	int err;
 
 	progress_add(&walk->reading, 1);
-	if (!profile_has_time(walk->shown.facts, &walk->shown.filter, sample->time_ns))
+	if (!profile_has_time(walk->shown.facts, &walk->shown.filter, sample->time_ns)) {
+		walk->pass->summary.before_begin +=
+			profile_is_before_begin(walk->shown.facts, sample->time_ns);
 		return 0;
+	}
 	err = find_thread(walk, sample, &number);
 	if (err || !walk->is_wanted[number])
 		return err;
@@ -326,6 +329,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 	if (err)
 		return err;
 	walk->sample_count++;
+	walk->pass->summary.stackless += stack == PROFILE_NO_STACK;
 	if (sample->user_end < GB_STACK_END_COUNT)
 		walk->pass->summary.stack_ends[sample->user_end]++;
 	return 0;

@@ -50,13 +50,13 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		return;
 	}
 	if (processes_thread(records->config.processes, &sample->task, &thread)) {
-		records->counts.no_memory++;
+		records->counts.put_failed++;
 		return;
 	}
 	process = thread->process;
 	records_mark_alive(records, process);
 	if (!process->buffer && open_buffer(records, process)) {
-		records->counts.no_memory++;
+		records->counts.put_failed++;
 		return;
 	}
 	entry = (struct sample_entry){
@@ -92,7 +92,7 @@ static void apply_raw(struct records *records, const void *record, size_t size)
 		return;
 	}
 	if (processes_thread(records->config.processes, &raw->task, &thread)) {
-		records->counts.no_memory++;
+		records->counts.put_failed++;
 		return;
 	}
 	if (records->listener.unwind)
