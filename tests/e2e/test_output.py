@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import zlib
 
@@ -327,6 +328,49 @@ def test_sudo(test):
     expect_equal(recording.stdout.split(), [str(NOBODY)] * 3, "the ids of COMMAND")
     status = os.stat(recording.path)
     expect_equal((status.st_uid, status.st_gid), (NOBODY, NOBODY), "the owner of the profile")
+
+
+def permissions(path):
+    return os.stat(path).st_mode & 0o7777
+
+
+def convert(test, source, name, *options, **rest):
+    path = os.path.join(test.directory, name)
+    expect_equal(test.start([test.geckobpf, "convert", source, "-o", path, *options], **rest).wait(), 0, f"the exit status of {name}")
+    return path
+
+
+def test_who_may_read(test):
+    """Its owner alone, whatever the umask is; or who is asked for."""
+    open_to_all = ["sh", "-c", 'umask 0; exec "$@"', "sh"]
+    for options, wanted in (((), 0o600), (("--output-mode", "0644"), 0o644), (("--output-mode=640",), 0o640)):
+        stream = os.path.join(test.make_directory("stream"), "s.gbpf")
+        recording = test.record_running("--stream", stream, *options, "--", test.target("hot"), prefix=open_to_all)
+        recording.signal(signal.SIGUSR2)
+        recording.wait_for(r"wrote \S*profile-1.json", stream="stderr")
+        recording.signal(signal.SIGINT)
+        recording.finish(status=None)
+        paths = [recording.path, recording.path.replace(".json", "-1.json"), stream]
+        paths += [convert(test, stream, f"{wanted}.{suffix}", *options) for suffix in ("json.gz", "folded", "pb.gz")]
+        for path in paths:
+            expect_equal(oct(permissions(path)), oct(wanted), f"who may read {path} with {options}")
+
+
+def test_sudo_elsewhere(test):
+    """Where the invoking user could not have made it, it stays root's."""
+    env = {**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY), "SUDO_USER": "nobody"}
+    for mode, owner in ((0o755, 0), (0o1777, NOBODY)):
+        directory = test.make_directory("out")
+        os.chmod(directory, mode)
+        recording = test.record("--", "true", directory=directory, env=env)
+        recording.finish()
+        raw = test.record("--", "true", directory=directory, env=env, output="x.gbpf")
+        expect_equal(raw.wait(), 0, "the exit status")
+        made = [os.path.join(directory, name) for name in ("x.json", "x.folded")]
+        for path in made:
+            expect_equal(test.start([test.geckobpf, "convert", raw.path, "-o", path], env=env).wait(), 0, f"the exit status of {path}")
+        for path in (recording.path, raw.path, *made):
+            expect_equal(os.stat(path).st_uid, owner, f"the owner of {path} in a directory with {oct(mode)}")
 
 
 def test_meta(test):

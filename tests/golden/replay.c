@@ -133,7 +133,7 @@ static int write_profile(const struct golden *golden, struct output *output)
 
 static int run(struct golden *golden, const char *stream_path, const char *output_path)
 {
-	const struct output_options options = {.owner_uid = -1, .owner_gid = -1};
+	const struct output_options options = {.replaces = false};
 	struct output *output;
 	size_t length;
 	char *stream;

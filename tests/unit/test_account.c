@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "target/account.h"
@@ -119,6 +120,32 @@ static void test_description(void **state)
 	assert_int_equal(in_child(describe_unknown, NULL), 0);
 }
 
+static void test_may_write(void **state)
+{
+	static const struct account user = {
+		.is_set = true, .uid = 1000, .gid = 100, .groups = {100, 42}, .group_count = 2};
+	static const struct account root = {.is_set = true};
+	static const struct {
+		struct stat directory;
+		bool want;
+	} cases[] = {
+		{{.st_uid = 1000, .st_gid = 0, .st_mode = 0700}, true},
+		{{.st_uid = 1000, .st_gid = 0, .st_mode = 0500}, true}, /* theirs */
+		{{.st_uid = 0, .st_gid = 0, .st_mode = 0755}, false},
+		{{.st_uid = 0, .st_gid = 0, .st_mode = 01777}, true}, /* /tmp */
+		{{.st_uid = 0, .st_gid = 42, .st_mode = 0775}, true},
+		{{.st_uid = 0, .st_gid = 42, .st_mode = 0755}, false},
+		{{.st_uid = 0, .st_gid = 42, .st_mode = 0707}, false},
+		{{.st_uid = 0, .st_gid = 43, .st_mode = 0775}, false},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(account_may_write(&user, &cases[i].directory), cases[i].want);
+		assert_true(account_may_write(&root, &cases[i].directory));
+	}
+}
+
 static int become(void *context)
 {
 	struct account account = {.is_set = true,
@@ -195,9 +222,8 @@ static void test_allocates_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whose_word_counts),
-		cmocka_unit_test(test_description),
-		cmocka_unit_test(test_become),
+		cmocka_unit_test(test_whose_word_counts), cmocka_unit_test(test_description),
+		cmocka_unit_test(test_may_write),         cmocka_unit_test(test_become),
 		cmocka_unit_test(test_allocates_nothing),
 	};
 

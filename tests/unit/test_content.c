@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -19,6 +20,7 @@
 #include "alloc.h"
 #include "format/content.h"
 #include "base/error.h"
+#include "base/file_rights.h"
 #include "format/out_file.h"
 
 #define TEXT_BYTES 300000 /* more than the first piece of room */
@@ -194,6 +196,7 @@ static void expect_in_directory(const char *path, const char *content)
 
 static int write_out(const char *path, const char *content, bool is_committed)
 {
+	const struct file_rights rights = {.mode = 0640};
 	struct out_file *file;
 	int err = out_file_open(&file, path);
 
@@ -201,7 +204,7 @@ static int write_out(const char *path, const char *content, bool is_committed)
 		return err;
 	fputs(content, out_file_stream(file));
 	if (is_committed)
-		err = out_file_commit(file, true);
+		err = out_file_commit(file, &rights, true);
 	out_file_close(file);
 	return err;
 }
@@ -214,12 +217,15 @@ static int attempt_to_write(void *context)
 static void test_out_file(void **state)
 {
 	char path[sizeof(directory) + 16];
+	struct stat at;
 
 	(void)state;
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/x.folded", directory);
 	assert_int_equal(write_out(path, "first", true), 0);
 	expect_in_directory(path, "first");
+	assert_int_equal(stat(path, &at), 0);
+	assert_int_equal(at.st_mode & 07777, 0640);
 	assert_int_equal(write_out(path, "second", false), 0);
 	expect_in_directory(path, "first");
 	assert_int_equal(alloc_fail_each(attempt_to_write, path), 3);

@@ -64,7 +64,7 @@ static void empty_directory(void)
 static char *finish(const char *name, const char *text, bool replaces)
 {
 	char *temporary, *kept;
-	int fd = temporary_create(in_directory(name), 0600, &temporary);
+	int fd = temporary_create(in_directory(name), &temporary);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
@@ -138,7 +138,7 @@ static void links_are_kept(void **state)
 static void directories_stay(void **state)
 {
 	char *temporary, *kept = NULL;
-	int fd = temporary_create(in_directory("d.json"), 0600, &temporary);
+	int fd = temporary_create(in_directory("d.json"), &temporary);
 
 	assert_true(fd >= 0);
 	close(fd);
@@ -224,7 +224,7 @@ static void what_is_no_file(void **state)
 static int keep_with_memory(void *context)
 {
 	char *temporary = NULL, *kept = NULL;
-	int fd = temporary_create(in_directory("p.json"), 0600, &temporary), err;
+	int fd = temporary_create(in_directory("p.json"), &temporary), err;
 
 	if (fd < 0)
 		return fd;

@@ -236,7 +236,8 @@ static void temporary_is_not_shared(void **state)
 
 static void owner(void **state)
 {
-	const struct output_options options = {.owner_uid = 1234, .owner_gid = 2345};
+	const struct output_options options = {
+		.rights = {.has_owner = true, .uid = 1234, .gid = 2345}};
 	struct output *output;
 	struct stat at;
 
@@ -251,6 +252,31 @@ static void owner(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
+static mode_t mode_of(const struct file_rights *rights)
+{
+	const struct output_options options = {.rights = *rights};
+	struct output *output;
+	struct stat at;
+
+	assert_int_equal(output_open(&output, in_directory("m.json"), &options), 0);
+	assert_int_equal(output_commit(output), 0);
+	output_close(output);
+	assert_int_equal(stat(path, &at), 0);
+	assert_int_equal(unlink(path), 0);
+	return at.st_mode & 07777;
+}
+
+/* Its owner alone reads a file, unless others are named; then they do, whatever the umask is. */
+static void mode(void **state)
+{
+	const mode_t before = umask(0);
+
+	assert_int_equal(mode_of(&(struct file_rights){0}), 0600);
+	umask(077);
+	assert_int_equal(mode_of(&(struct file_rights){.mode = 0644}), 0644);
+	umask(before);
+}
+
 static bool is_cancelled_later(void *context)
 {
 	unsigned int *left = context;
@@ -262,9 +288,7 @@ static void cancelled(void **state)
 {
 	unsigned int left = 3;
 	const struct output_options options = {.is_cancelled = is_cancelled_later,
-					       .context = &left,
-					       .owner_uid = -1,
-					       .owner_gid = -1};
+					       .context = &left};
 	struct output *output;
 
 	assert_int_equal(output_open(&output, in_directory("c.json"), &options), 0);
@@ -342,7 +366,8 @@ static off_t size_of(const char *name)
 static void published(void **state)
 {
 	struct output *output;
-	const struct output_options options = {.owner_uid = 4321, .owner_gid = 1234};
+	const struct output_options options = {
+		.rights = {.has_owner = true, .uid = 4321, .gid = 1234}};
 	struct stat at;
 
 	assert_int_equal(output_open(&output, in_directory("s.gbpf"), &options), 0);
@@ -405,7 +430,8 @@ static void published_on_full_file_system(void **state)
 /* What is no file is written to, and stays what it is. */
 static void no_file(void **state)
 {
-	static const struct output_options options = {.owner_uid = 4321, .owner_gid = 1234};
+	static const struct output_options options = {
+		.rights = {.has_owner = true, .uid = 4321, .gid = 1234}};
 	struct output *output;
 	char text[8] = "";
 	struct stat at;
@@ -440,9 +466,7 @@ static void pipe_without_a_reader(void **state)
 {
 	unsigned int left = 2;
 	const struct output_options options = {.is_cancelled = is_cancelled_later,
-					       .context = &left,
-					       .owner_uid = -1,
-					       .owner_gid = -1};
+					       .context = &left};
 	struct output *output;
 
 	assert_int_equal(mkfifo(in_directory("p.json"), 0600), 0);
@@ -452,7 +476,7 @@ static void pipe_without_a_reader(void **state)
 
 static void older_file_is_kept(void **state)
 {
-	static const struct output_options options = {.owner_uid = -1, .owner_gid = -1};
+	static const struct output_options options = {.replaces = false};
 	struct output *output;
 	int i;
 
@@ -523,6 +547,7 @@ int main(void)
 		cmocka_unit_test(close_without_commit),
 		cmocka_unit_test(temporary_is_not_shared),
 		cmocka_unit_test(owner),
+		cmocka_unit_test(mode),
 		cmocka_unit_test(cancelled),
 		cmocka_unit_test(full_device),
 		cmocka_unit_test(full_file_system),

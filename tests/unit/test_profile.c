@@ -445,8 +445,7 @@ static bool is_cancelled(void *context)
 
 static void cancelled(void **state)
 {
-	const struct output_options options = {
-		.is_cancelled = is_cancelled, .owner_uid = -1, .owner_gid = -1};
+	const struct output_options options = {.is_cancelled = is_cancelled};
 	struct profile_input input = {.recording.facts = &facts, .recording.processes = processes};
 	struct profile_summary summary = {0};
 	struct output *output;

@@ -133,8 +133,7 @@ static int write_profile(struct failure *failure)
 		.end_ns = SAMPLES * MS, .interval_ns = MS, .threads = none, .features = none};
 	const struct profile_input input = {.recording.facts = &facts,
 					    .recording.processes = processes};
-	const struct output_options options = {
-		.is_cancelled = fails, .context = failure, .owner_uid = -1, .owner_gid = -1};
+	const struct output_options options = {.is_cancelled = fails, .context = failure};
 	struct profile_summary summary = {0};
 	struct output *output;
 	int err;

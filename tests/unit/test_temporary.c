@@ -39,7 +39,7 @@ static int teardown(void **state)
 static char *make(void)
 {
 	char *name = NULL;
-	int fd = temporary_create(path, 0666, &name);
+	int fd = temporary_create(path, &name);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "x", 1), 1);
@@ -75,12 +75,12 @@ static void errors_leave_nothing(void **state)
 	char missing[128], *name = NULL, *other = make();
 
 	snprintf(missing, sizeof(missing), "%s/missing/p.json", directory);
-	assert_int_equal(temporary_create(missing, 0666, &name), -ENOENT);
+	assert_int_equal(temporary_create(missing, &name), -ENOENT);
 	assert_null(name);
 	assert_int_equal(temporary_rename(&other, missing), -ENOENT);
 	assert_non_null(other);
 	alloc_fail_at(1);
-	assert_int_equal(temporary_create(path, 0666, &name), -ENOMEM);
+	assert_int_equal(temporary_create(path, &name), -ENOMEM);
 	assert_true(alloc_fail_stop());
 	temporary_remove(&other);
 }
@@ -171,7 +171,7 @@ static void child_of_limits(void)
 		_exit(1);
 	if (setrlimit(RLIMIT_FSIZE, &limit))
 		_exit(2);
-	fd = temporary_create(path, 0666, &name);
+	fd = temporary_create(path, &name);
 	if (write(fd, "xy", 2) != 1 || write(fd, "y", 1) != -1 || errno != EFBIG)
 		_exit(3);
 	temporary_remove(&name);

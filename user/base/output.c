@@ -3,8 +3,8 @@
  * output.c - bytes -> (compression) -> a block of 256 KiB -> the file.
  *
  *   open     ".name.json.gz.PID.tmp" beside the target, made with O_EXCL
- *   publish  the file gets its owner and its name early; from then on a flush is what makes it longer
- *   commit   the last block is written, the file gets its owner and its name
+ *   publish  the file gets its rights and its name early; from then on a flush is what makes it longer
+ *   commit   the last block is written, the file gets its rights and its name
  *   close    without a commit: the temporary goes
  *
  * What is no file is written to as it is.
@@ -32,7 +32,6 @@
 #include "base/deflater.h"
 
 #define BLOCK_BYTES (256 * 1024)
-#define RAW_SUFFIX ".gbpf"
 /* zlib counts in unsigned int: hand it parts. */
 #define PART_BYTES (1U << 20)
 #define CANCEL_POLL_MS 50
@@ -77,7 +76,7 @@ static const struct {
 	{".json", FORMAT_PLAIN},
 	{".json.gz", FORMAT_GZIP},
 	{".json.zst", FORMAT_ZSTD},
-	{RAW_SUFFIX, FORMAT_PLAIN}, /* a raw capture, whose sections are compressed already */
+	{".gbpf", FORMAT_PLAIN}, /* a raw capture, whose sections are compressed already */
 };
 
 /* Where `end` begins in `text`; NULL: the text does not end so, or is nothing else, which is no name. */
@@ -115,12 +114,6 @@ const char *output_suffix(const char *path)
 	return at ? at : path + strlen(path);
 }
 
-/* A raw capture is its owner's alone: it has the kernel's addresses, and the command lines of everybody's processes. */
-static mode_t mode_of(const char *path)
-{
-	return find_end(path, RAW_SUFFIX) ? 0600 : 0666;
-}
-
 int output_check(const char *path)
 {
 	enum output_format format;
@@ -134,7 +127,7 @@ int output_check(const char *path)
 		return access(path, W_OK) ? -errno : 0;
 	if (!stat(path, &at) && S_ISDIR(at.st_mode))
 		return -EISDIR;
-	fd = temporary_create(path, mode_of(path), &temporary);
+	fd = temporary_create(path, &temporary);
 	if (fd < 0)
 		return fd;
 	temporary_remove(&temporary);
@@ -181,7 +174,7 @@ static int open_file(struct output *output, const char *path)
 		return -ENOMEM;
 	if (naming_is_direct(path))
 		return open_direct(output);
-	output->fd = temporary_create(path, mode_of(path), &output->temporary);
+	output->fd = temporary_create(path, &output->temporary);
 	return output->fd < 0 ? output->fd : 0;
 }
 
@@ -223,8 +216,7 @@ static int open_compression(struct output *output)
 
 int output_open(struct output **out, const char *path, const struct output_options *options)
 {
-	static const struct output_options defaults = {
-		.owner_uid = -1, .owner_gid = -1, .replaces = true};
+	static const struct output_options defaults = {.replaces = true};
 	enum output_format format;
 	struct output *output;
 	int err = format_of(path, &format);
@@ -445,15 +437,6 @@ static int finish_compression(struct output *output)
 	return 0;
 }
 
-static void give_owner(struct output *output)
-{
-	const struct output_options *options = &output->options;
-
-	/* Some file systems have no owners; the profile is worth more than its owner. */
-	if (options->owner_uid >= 0 || options->owner_gid >= 0)
-		(void)!fchown(output->fd, (uid_t)options->owner_uid, (gid_t)options->owner_gid);
-}
-
 static int take_name(struct output *output)
 {
 	return naming_apply(output->path, output->options.replaces, &output->temporary,
@@ -464,7 +447,7 @@ static int finish_file(struct output *output)
 {
 	int err;
 
-	give_owner(output);
+	file_rights_give(&output->options.rights, output->fd);
 	err = close(output->fd);
 	output->fd = -1;
 	if (err)
@@ -488,7 +471,7 @@ int output_publish(struct output *output)
 	if (err || output->is_published)
 		return err;
 	if (!output->is_direct) {
-		give_owner(output);
+		file_rights_give(&output->options.rights, output->fd);
 		output->error = take_name(output);
 	}
 	output->is_published = !output->error;

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/file_rights.h"
+
 struct output;
 struct piece;
 
@@ -21,14 +23,13 @@ struct output_options {
 	/* Asked before every write to the file; true: stop, with -EINTR. NULL: never. */
 	bool (*is_cancelled)(void *context);
 	void *context;
-	/* The user and group that shall own the file (under sudo: the caller's); -1: as is. */
-	int owner_uid, owner_gid;
+	struct file_rights rights;
 	bool replaces; /* a file of the same name; otherwise that is kept, under another name (naming.h) */
 };
 
 /*
- * `path` ends in .json, .json.gz, .json.zst or .gbpf (mode 0600), or is "-" for stdout, or no file. 0, -EINVAL:
- * another suffix; -errno. `options` NULL: nobody cancels, no other owner, and a file of that name is replaced.
+ * `path` ends in .json, .json.gz, .json.zst or .gbpf, or is "-" for stdout, or no file. 0, -EINVAL:
+ * another suffix; -errno. `options` NULL: nobody cancels, the usual rights, and a file of that name is replaced.
  */
 int output_open(struct output **out, const char *path, const struct output_options *options);
 
@@ -45,7 +46,7 @@ int output_commit(struct output *output);
 
 /*
  * For a file that is of use before it is finished: what was written so far is in it, and it has its
- * owner and its name. Later writes are in it with the next output_flush(). When one fails, the file
+ * rights and its name. Later writes are in it with the next output_flush(). When one fails, the file
  * is as the last flush left it, and no close removes it.
  */
 int output_publish(struct output *output);

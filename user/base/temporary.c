@@ -5,6 +5,7 @@
  */
 #include "base/temporary.h"
 
+#include "base/file_rights.h"
 #include "base/naming.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ static void leave(const struct temporary *temporary)
 }
 
 /* A descriptor, or -errno: -EEXIST if the name is taken. */
-static int create(const char *path, mode_t mode, int number, char **name)
+static int create(const char *path, int number, char **name)
 {
 	struct temporary *made = make(path, number);
 	sigset_t all, before;
@@ -79,7 +80,7 @@ static int create(const char *path, mode_t mode, int number, char **name)
 	/* A signal between the two would leave the file there, or remove another's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	fd = open(made->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	fd = open(made->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_RIGHTS_MODE);
 	if (fd < 0)
 		fd = -errno;
 	else
@@ -92,13 +93,13 @@ static int create(const char *path, mode_t mode, int number, char **name)
 	return fd;
 }
 
-int temporary_create(const char *path, mode_t mode, char **name)
+int temporary_create(const char *path, char **name)
 {
 	int fd = -EEXIST, number;
 
 	/* In a container, every process may have the pid of one that was killed. */
 	for (number = 1; fd == -EEXIST && number < MAX_NUMBER; number++)
-		fd = create(path, mode, number, name);
+		fd = create(path, number, name);
 	return fd;
 }
 

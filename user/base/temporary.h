@@ -9,14 +9,11 @@
 #ifndef GECKOBPF_BASE_TEMPORARY_H
 #define GECKOBPF_BASE_TEMPORARY_H
 
-#include <sys/types.h>
-
 /*
- * Makes the file that will be `path`, with the permissions `mode` less the umask. *name is what it
- * is called until then; temporary_rename() or temporary_remove() frees it. Returns a descriptor to
- * write to, or -errno.
+ * Makes the file that will be `path`, which its owner alone may read (file_rights.h). *name is what it is called until
+ * then; temporary_rename() or temporary_remove() frees it. Returns a descriptor to write to, or -errno.
  */
-int temporary_create(const char *path, mode_t mode, char **name);
+int temporary_create(const char *path, char **name);
 
 /*
  * The file is finished and gets the name `path`. Frees *name, which becomes NULL. 0; -errno:

@@ -15,6 +15,7 @@
 #include "format/format.h"
 #include "format/out_file.h"
 #include "format/stack_profile.h"
+#include "session/output_rights.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -152,6 +153,8 @@ static error_t check(struct arguments *arguments)
 static int write_file(const struct arguments *arguments, const struct stack_profile *profile)
 {
 	const struct format *format = arguments->format;
+	const struct file_rights rights =
+		output_rights(arguments->output.path, arguments->output.mode);
 	struct out_file *file;
 	int err = out_file_open(&file, arguments->output.path);
 
@@ -160,7 +163,7 @@ static int write_file(const struct arguments *arguments, const struct stack_prof
 	err = (arguments->by_cpu ? format->write_cpu : format->write)(profile,
 								      out_file_stream(file));
 	if (!err)
-		err = out_file_commit(file, arguments->output.replaces);
+		err = out_file_commit(file, &rights, arguments->output.replaces);
 	if (!err && out_file_kept(file))
 		summary_kept(arguments->output.path, out_file_kept(file));
 	out_file_close(file);
@@ -201,6 +204,7 @@ static void configure(struct arguments *arguments)
 
 	conversion->format = arguments->output.format;
 	conversion->addresses = arguments->output.addresses;
+	conversion->output_mode = arguments->output.mode;
 	conversion->replaces = arguments->output.replaces;
 	conversion->symbol_dirs = arguments->output.symbol_dirs.items;
 	conversion->symbol_dir_count = arguments->output.symbol_dirs.count;

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "cmd/usage.h"
+#include "cmd/value.h"
 #include "format/format.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum option_key { KEY_FORMAT = 0x400, KEY_SYMBOLS, KEY_SYMBOL_DIR, KEY_FORCE };
+enum option_key { KEY_FORMAT = 0x400, KEY_SYMBOLS, KEY_SYMBOL_DIR, KEY_FORCE, KEY_MODE };
 
 static const struct argp_option table[] = {
 	{"output", 'o', "FILE", 0,
@@ -25,6 +26,10 @@ static const struct argp_option table[] = {
 	{"force", KEY_FORCE, NULL, 0,
 	 "Replace files that have the names already; otherwise they are kept, as FILE-1. Write a "
 	 "profile to a terminal",
+	 0},
+	{"output-mode", KEY_MODE, "MODE", 0,
+	 "Who may read the file, as chmod takes it: 0600 if it is not given, its owner alone, for "
+	 "it tells of other people's programs",
 	 0},
 	{"format", KEY_FORMAT, FORMAT_CHOICE, 0,
 	 "Of a profile: Firefox's own (default), or that of the Firefox Profiler itself, which is "
@@ -93,6 +98,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 	case KEY_FORCE:
 		options->replaces = true;
 		return 0;
+	case KEY_MODE:
+		return value_mode(options->usage, "--output-mode", value, &options->mode);
 	case KEY_FORMAT:
 		return set_format(options, value);
 	case KEY_SYMBOLS:

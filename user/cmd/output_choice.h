@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct format;
 struct usage;
@@ -19,6 +20,7 @@ struct output_choice {
 	const char *path; /* NULL: not given; "-": stdout, by whatever name */
 	const struct format *format; /* NULL: not given */
 	bool addresses; /* no names */
+	mode_t mode; /* of the file; 0: not given */
 	bool replaces; /* files that have the names already */
 	struct {
 		const char **items;

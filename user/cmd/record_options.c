@@ -465,6 +465,7 @@ static void configure(struct record_options *options)
 	config->output = options->output.path;
 	config->format = options->output.format;
 	config->addresses = options->output.addresses;
+	config->output_mode = options->output.mode;
 	config->replaces = options->output.replaces;
 	config->symbol_dirs = options->output.symbol_dirs.items;
 	config->symbol_dir_count = options->output.symbol_dirs.count;

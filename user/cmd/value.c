@@ -61,6 +61,23 @@ error_t value_count(struct usage *usage, const char *option, const char *text, s
 	return usage_reject(usage, "%s %s: not a number; give a count, such as 10", option, text);
 }
 
+error_t value_mode(struct usage *usage, const char *option, const char *text, mode_t *out)
+{
+	unsigned long mode;
+	char *end;
+
+	/* Not what strtoul(3) takes besides: signs, blanks. */
+	mode = *text >= '0' && *text <= '7' ? strtoul(text, &end, 8) : 0;
+	if (mode && !*end && strlen(text) <= 4 && !(mode & ~0666UL) && (mode & 0600) == 0600) {
+		*out = (mode_t)mode;
+		return 0;
+	}
+	return usage_reject(usage,
+			    "%s %s: not a mode of a file; give who may read and write it, beside "
+			    "its owner, such as 0640 or 0644",
+			    option, text);
+}
+
 static error_t reject_time(struct usage *usage, const char *option, const char *text)
 {
 	return usage_reject(usage, "%s %s: not a time; give seconds, such as 10 or 0.5, or 90s, 2m",

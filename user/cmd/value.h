@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct usage;
 
@@ -23,5 +24,8 @@ error_t value_seconds_or_0(struct usage *usage, const char *option, const char *
 /* "64", "64M", "1G": whole MiB, from `least_mib` to `most_mib`, as bytes. */
 error_t value_mib(struct usage *usage, const char *option, const char *text, uint64_t least_mib,
 		  uint64_t most_mib, uint64_t *out);
+
+/* "0640", "644": permissions of a file that its owner may read and write, and nobody execute. */
+error_t value_mode(struct usage *usage, const char *option, const char *text, mode_t *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file_rights.h"
 #include "base/naming.h"
 #include "base/temporary.h"
 #include "format/text_out.h"
@@ -40,8 +41,7 @@ static int create(struct out_file *file, const char *path)
 	file->path = copy_text(path);
 	if (!file->path)
 		return -ENOMEM;
-	fd = naming_is_direct(path) ? open_direct(path)
-				    : temporary_create(path, 0666, &file->temporary);
+	fd = naming_is_direct(path) ? open_direct(path) : temporary_create(path, &file->temporary);
 	if (fd < 0)
 		return fd;
 	file->stream = fdopen(fd, "w");
@@ -73,10 +73,12 @@ FILE *out_file_stream(struct out_file *file)
 	return file->stream;
 }
 
-int out_file_commit(struct out_file *file, bool replaces)
+int out_file_commit(struct out_file *file, const struct file_rights *rights, bool replaces)
 {
 	int err = text_out_flush(file->stream);
 
+	if (file->temporary)
+		file_rights_give(rights, fileno(file->stream));
 	if (fclose(file->stream) && !err)
 		err = -errno;
 	file->stream = NULL;

@@ -79,8 +79,7 @@ struct profile_summary {
 	uint64_t unsymbolized; /* distinct addresses without a name */
 	uint64_t damaged; /* samples left out: what the buffer has of them makes no sense */
 	uint64_t before_begin; /* and these: the profile begins where nothing is missing any more */
-	uint64_t
-		stackless; /* samples without a frame, such as those of the kernel if that is not wanted */
+	uint64_t stackless; /* samples without a frame, as those of kernel threads may be */
 	uint64_t clamped; /* rows whose time would have gone backwards */
 	struct profile_files unnamed; /* the one with the most samples first */
 	struct profile_hot *top; /* the hottest functions by self samples, hottest first */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* conversion.c - see conversion.h. */
 #include "session/conversion.h"
+#include "session/name_sources.h"
+#include "session/output_rights.h"
 
 #include "archive/capture_files.h"
 #include "base/error.h"
@@ -13,7 +15,6 @@
 #include "format/stack_profile.h"
 #include "format/stack_sink.h"
 #include "profile/sink.h"
-#include "session/name_sources.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +85,9 @@ static int check_samples(const struct job *job)
 static int write_file(struct job *job, const struct profile_input *input)
 {
 	const struct output_options options = {
-		.owner_uid = -1, .owner_gid = -1, .replaces = job->options->replaces};
+		.rights = output_rights(job->path, job->options->output_mode),
+		.replaces = job->options->replaces,
+	};
 	struct output *output;
 	int err = output_open(&output, job->path, &options);
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -25,6 +26,7 @@ struct warning_sink;
 /* All is borrowed. */
 struct conversion_options {
 	const struct format *format; /* of a file; NULL: Gecko */
+	mode_t output_mode; /* see base/file_rights.h */
 	bool replaces; /* a file that has the name already; otherwise it is kept */
 	struct profile_filter filter; /* the part that is wanted */
 	bool addresses; /* no names */

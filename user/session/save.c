@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* save.c - see save.h. */
-#include "session/save.h"
 
 #include "archive/archive.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "session/gathered_facts.h"
 #include "base/naming.h"
 #include "base/output.h"
 #include "base/progress.h"
@@ -14,6 +12,9 @@
 #include "format/spool.h"
 #include "profile/profile.h"
 #include "session/elsewhere.h"
+#include "session/gathered_facts.h"
+#include "session/output_rights.h"
+#include "session/save.h"
 #include "session/state.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbol_files.h"
@@ -198,8 +199,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 	const struct output_options options = {
 		.is_cancelled = session->is_cancelled,
 		.context = session->context,
-		.owner_uid = session->account.is_set ? (int)session->account.uid : -1,
-		.owner_gid = session->account.is_set ? (int)session->account.gid : -1,
+		.rights = output_rights(path, session->config->output_mode),
 		.replaces = session->config->replaces,
 	};
 	struct progress part;

@@ -55,6 +55,7 @@ struct session_config {
 	bool saves_memory; /* smaller maps and rings: a flood of samples, or thousands of processes, may find no room */
 	/* File, "-" for stdout, what is no file as a pipe; NULL: named after the target and the time. */
 	const char *output;
+	mode_t output_mode; /* of all files; see base/file_rights.h */
 	bool replaces; /* files that have the names of its files already; otherwise they are kept */
 	/* A raw capture that is written while it records; NULL: none. Without `output` there is nothing else. */
 	const char *stream;

@@ -5,14 +5,15 @@
  * What an image's number, or a thread's, means in the file must not change between what says it and the entries that
  * use it; so everything that is new is written in one go, just before anything is forgotten (step.c).
  */
-#include "session/stream.h"
 
 #include "archive/archive.h"
 #include "base/error.h"
 #include "buffer/profile_memory.h"
 #include "session/gathered_facts.h"
-#include "base/output.h"
+#include "session/output_rights.h"
 #include "session/state.h"
+#include "session/stream.h"
+#include "base/output.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -69,11 +70,10 @@ static int write_to_output(void *context, const void *bytes, size_t size)
 
 static int open_file(struct stream *stream)
 {
-	const struct account *account = &stream->session->account;
+	const struct session_config *config = stream->session->config;
 	const struct output_options options = {
-		.owner_uid = account->is_set ? (int)account->uid : -1,
-		.owner_gid = account->is_set ? (int)account->gid : -1,
-		.replaces = stream->session->config->replaces,
+		.rights = output_rights(stream->path, config->output_mode),
+		.replaces = config->replaces,
 	};
 	struct section_sink sink = {.write = write_to_output};
 	int err = output_check(stream->path);
@@ -87,7 +87,7 @@ static int open_file(struct stream *stream)
 		err = section_writer_open(&stream->sections, &sink);
 	stream->writer.sections = stream->sections;
 	/* Now, since it takes a while. */
-	if (!err && stream->session->config->kernel_stacks)
+	if (!err && config->kernel_stacks)
 		err = archive_write_kernel(&stream->writer, KALLSYMS);
 	return err;
 }

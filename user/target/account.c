@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool number_from_env(const char *name, unsigned int *out)
@@ -74,6 +75,18 @@ void account_invoking_user(struct account *out)
 	out->is_set = true;
 	look_up_home(out);
 	look_up_groups(out);
+}
+
+bool account_may_write(const struct account *account, const struct stat *directory)
+{
+	size_t i;
+
+	if (!account->uid || directory->st_uid == account->uid)
+		return true;
+	for (i = 0; i < account->group_count; i++)
+		if (directory->st_gid == account->groups[i])
+			return directory->st_mode & S_IWGRP;
+	return directory->st_mode & S_IWOTH;
 }
 
 int account_become(const struct account *account)

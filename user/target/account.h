@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct stat;
+
 #define ACCOUNT_MAX_GROUPS 256
 
 struct account {
@@ -23,6 +25,9 @@ struct account {
 
 /* Reads SUDO_UID, SUDO_GID and SUDO_USER, which count only where we run as root. */
 void account_invoking_user(struct account *out);
+
+/* Whether that user may make files in a directory, or could see to it: it is theirs. */
+bool account_may_write(const struct account *account, const struct stat *directory);
 
 /* Becomes that user for good, with HOME, USER and LOGNAME. 0 or -errno. */
 int account_become(const struct account *account);
