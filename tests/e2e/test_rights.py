@@ -141,3 +141,52 @@ def test_not_mounted(test):
                           f"umount -l /proc && exec {test.geckobpf} --pid bash"])
     expect_equal(process.wait(), 2, "the exit status")
     expect_match(r"^geckobpf: --pid bash: processes cannot be listed: /proc: No such file", process.stderr, "the error")
+
+
+def in_mounts(script):
+    """The prefix that hides things from geckobpf, as container runtimes do."""
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", f'{script} && exec "$0" "$@"']
+
+
+def refused(recording):
+    """What it says."""
+    expect_equal(recording.wait(), 1, "the exit status")
+    expect_equal(os.listdir(recording.directory), [], "the directory")
+    return recording.stderr
+
+
+def test_hidden_parts_of_sys(test):
+    """A container may hide what a kernel has."""
+    for directory, what, remedy in (
+            ("/sys/kernel", "/sys/kernel/btf/vmlinux: No such file or directory",
+             "the kernel must be built with CONFIG_DEBUG_INFO_BTF=y, and a container must not hide /sys/kernel"),
+            ("/sys/devices", "/sys/devices/system/cpu/online: not there", "a container must not hide it (docker: --privileged)")):
+        recording = test.record("--all", "--duration", "1", prefix=in_mounts(f"mount -t tmpfs tmpfs {directory}"))
+        expect_equal(refused(recording), f"geckobpf: {what}; {remedy}\n", "the error")
+
+
+def test_hidden_parts_of_proc(test):
+    """It can do without them; kernel frames have no names, and it says what hides them."""
+    target = test.start_target("syscaller")
+    hidden = "mount --bind /dev/null /proc/kallsyms && mount -t tmpfs tmpfs /proc/sys && mount --bind /dev/null /proc/stat"
+    recording = test.record("--pid", target.pid, "--duration", "0.5", prefix=in_mounts(hidden))
+    expect(recording.finish().main_thread(target.pid).samples(), "no samples")
+    expect("geckobpf: warning: kernel symbols: /proc/kallsyms: No data available; kernel frames have no names. To see them: a "
+           "container must not hide that file (docker: --privileged)\n" in recording.stderr, recording.stderr)
+
+
+def test_user_namespace(test):
+    """Its root has all capabilities, and BPF heeds none of them."""
+    recording = test.record("--all", "--duration", "1", prefix=["unshare", "--user", "--map-root-user"])
+    expect_equal(refused(recording), "geckobpf: user namespace: not the host's, whose rights BPF needs; run the container as the "
+                 "host's root, without a user namespace of its own (docker: --userns=host, podman: sudo podman)\n", "the error")
+
+
+def test_read_only_directory(test):
+    """Without --output a file is made where it runs, and that is what the error is about."""
+    mount_point = test.make_directory("read-only")
+    for arguments in (["--all"], ["--", "true"]):
+        recording = test.record("--duration", "1", *arguments, output=None, prefix=in_mounts(
+            f"mount -t tmpfs -o ro tmpfs {mount_point} && cd {mount_point}"))
+        expect_equal(refused(recording), "geckobpf: the current directory: cannot write there: Read-only file system; give "
+                     "another file with --output\n", "the error")

@@ -49,7 +49,7 @@ int cpus_online(struct cpu_set *out)
 	char *text;
 	int err;
 
-	err = fd_read_file("/sys/devices/system/cpu/online", &text, NULL);
+	err = fd_read_file(CPUS_ONLINE_PATH, &text, NULL);
 	if (err)
 		return err;
 	err = cpus_parse(text, out);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #define CPUS_MAX 8192
+#define CPUS_ONLINE_PATH "/sys/devices/system/cpu/online"
 
 /* A set of CPU numbers. */
 struct cpu_set {

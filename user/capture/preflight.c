@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "capture/cpus.h"
 #include "capture/rights.h"
 #include "target/procfs.h"
 
@@ -98,11 +99,23 @@ static int check_btf(struct error *error)
 	if (!access(BTF_PATH, R_OK))
 		return 0;
 	error_set(error, -ENOTSUP, BTF_PATH, "%s", strerror(errno));
-	error_advise(error, "the kernel must be built with CONFIG_DEBUG_INFO_BTF=y");
+	error_advise(error,
+		     "the kernel must be built with CONFIG_DEBUG_INFO_BTF=y, and a container "
+		     "must not hide /sys/kernel");
 	return -ENOTSUP;
 }
 
-static int check_namespace(struct error *error)
+static int check_user_namespace(struct error *error)
+{
+	if (procfs_in_initial_user_namespace())
+		return 0;
+	error_set(error, -ENOTSUP, "user namespace", "not the host's, whose rights BPF needs");
+	error_advise(error, "run the container as the host's root, without a user namespace of its "
+			    "own (docker: --userns=host, podman: sudo podman)");
+	return -ENOTSUP;
+}
+
+static int check_pid_namespace(struct error *error)
 {
 	if (procfs_in_initial_pid_namespace())
 		return 0;
@@ -116,16 +129,20 @@ static int check_namespace(struct error *error)
 int preflight_mounts(struct error *error)
 {
 	static const struct {
-		const char *directory, *type, *file;
-	} wanted[] = {{"/proc", "proc", "/proc/self/stat"}, {"/sys", "sysfs", "/sys/kernel"}};
+		const char *file, *object, *cause, *remedy;
+	} wanted[] = {
+		{"/proc/self/stat", "/proc", "not mounted", "mount -t proc proc /proc"},
+		{"/sys/kernel", "/sys", "not mounted", "mount -t sysfs sysfs /sys"},
+		{CPUS_ONLINE_PATH, CPUS_ONLINE_PATH, "not there",
+		 "a container must not hide it (docker: --privileged)"},
+	};
 	size_t i;
 
 	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		if (!access(wanted[i].file, F_OK))
 			continue;
-		error_set(error, -ENOTSUP, wanted[i].directory, "not mounted");
-		error_advise(error, "mount -t %s %s %s", wanted[i].type, wanted[i].type,
-			     wanted[i].directory);
+		error_set(error, -ENOTSUP, wanted[i].object, "%s", wanted[i].cause);
+		error_advise(error, "%s", wanted[i].remedy);
 		return -ENOTSUP;
 	}
 	return 0;
@@ -138,13 +155,15 @@ int preflight_check(uint32_t rate_hz, struct error *error)
 
 	if (uname(&names))
 		return error_set(error, -errno, "kernel", "cannot be checked");
-	err = rights_check(error);
+	err = check_user_namespace(error);
+	if (!err)
+		err = rights_check(error);
 	if (!err)
 		err = preflight_kernel(names.release, names.version, error);
 	if (!err)
 		err = check_btf(error);
 	if (!err)
-		err = check_namespace(error);
+		err = check_pid_namespace(error);
 	if (!err)
 		err = check_rate(rate_hz, error);
 	return err;

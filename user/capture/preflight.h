@@ -7,10 +7,10 @@
 
 struct error;
 
-/* Kernel, BTF, capabilities, pid namespace, and that `rate_hz` is allowed. 0 or -errno. */
+/* Kernel, what it shows of itself, namespaces, capabilities, and that `rate_hz` is allowed. 0 or -errno. */
 int preflight_check(uint32_t rate_hz, struct error *error);
 
-/* Whether /proc and /sys are there, without which nothing else can be found out. 0 or -ENOTSUP. */
+/* Whether /proc, /sys and its list of CPUs are there, without which nothing else can be found out. 0 or -ENOTSUP. */
 int preflight_mounts(struct error *error);
 
 /*

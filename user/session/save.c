@@ -74,8 +74,8 @@ int save_check(struct session *session, struct error *error)
 		error_advise(error,
 			     "give a .json, .json.gz, .json.zst or .gbpf file, or - for stdout");
 	} else if (err) {
-		error_set(error, err, output ? output : path, "cannot write there: %s",
-			  strerror(-err));
+		error_set(error, err, output ? output : "the current directory",
+			  "cannot write there: %s", strerror(-err));
 		error_advise(error, "give another file with --output");
 	}
 	return err;
@@ -100,11 +100,14 @@ static int open_kernel_symbols(struct session *session, struct writing *writing)
 
 	if (!err || err == -ENOMEM)
 		return err;
-	error_set(&error, err, "kernel symbols", "%s", err == -EACCES ? "hidden" : strerror(-err));
-	if (err == -EACCES)
+	if (err == -EACCES) {
+		error_set(&error, err, "kernel symbols", "hidden");
 		rights_advise_kernel_names(&error);
-	else
-		error_advise(&error, "kernel frames have no names");
+	} else {
+		error_set(&error, err, "kernel symbols", "/proc/kallsyms: %s", strerror(-err));
+		error_advise(&error, "kernel frames have no names. To see them: a container must "
+				     "not hide that file (docker: --privileged)");
+	}
 	session_tell_error(session, SESSION_WARNING, &error);
 	return err;
 }

@@ -14,8 +14,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* The kernel numbers its first pid namespace so (PROC_PID_INIT_INO). */
+/* The kernel numbers its first namespaces so (PROC_PID_INIT_INO, PROC_USER_INIT_INO). */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCU
+#define INITIAL_USER_NAMESPACE 0xEFFFFFFDU
 
 /* The rest of the line that starts with `key` in a "Key:\tvalue" file, or NULL. */
 static const char *find_field(const char *text, const char *key)
@@ -163,11 +164,21 @@ bool procfs_has_child(pid_t pid)
 	return has;
 }
 
-bool procfs_in_initial_pid_namespace(void)
+static bool is_namespace(const char *path, ino_t number)
 {
 	struct stat stat_buf;
 
-	return !stat("/proc/self/ns/pid", &stat_buf) && stat_buf.st_ino == INITIAL_PID_NAMESPACE;
+	return !stat(path, &stat_buf) && stat_buf.st_ino == number;
+}
+
+bool procfs_in_initial_pid_namespace(void)
+{
+	return is_namespace("/proc/self/ns/pid", INITIAL_PID_NAMESPACE);
+}
+
+bool procfs_in_initial_user_namespace(void)
+{
+	return is_namespace("/proc/self/ns/user", INITIAL_USER_NAMESPACE);
 }
 
 static bool parse_hex(const char **text, char after, uint64_t *out)

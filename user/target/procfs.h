@@ -41,6 +41,9 @@ bool procfs_has_child(pid_t pid);
 /* Whether we are in the initial pid namespace, whose pids the kernel side reports. */
 bool procfs_in_initial_pid_namespace(void);
 
+/* Whether we are in the initial user namespace, in which capabilities allow to load BPF programs. */
+bool procfs_in_initial_user_namespace(void);
+
 /* Adds the executable mappings of /proc/PID/maps, as of before the recording. 0 or -errno. */
 int procfs_mappings(pid_t pid, struct objects *objects, struct address_space *space);
 
