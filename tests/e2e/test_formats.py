@@ -55,7 +55,7 @@ def check_equal(test, path, busy):
             trees = [shown_tree(client, of) for client, of in zip(clients, handles)]
             expect_equal(trees[1], trees[0], f"the call tree of thread {key}")
     expect(with_samples >= busy, f"only {with_samples} threads have samples")
-    return clients[1]
+    return clients
 
 
 def record(test, *arguments):
@@ -67,14 +67,20 @@ def record(test, *arguments):
 def test_threads_are_equal(test):
     """A program of several threads that sleep, with kernel code. The target is shown, and what it was recorded with."""
     path = record(test, "--rate", 999, "--duration", 1.5, "--include-args", "--", test.target("threads"), "1.2")
-    client = check_equal(test, path, 3)
-    meta = client.call("profile", "meta")
+    gecko, client = check_equal(test, path, 3)
+    said, meta = gecko.call("profile", "meta"), client.call("profile", "meta")
     expect_equal(meta["importedFrom"], "geckobpf", "importedFrom")
     expect(meta["arguments"].endswith(" 1.2"), f"the arguments are {meta['arguments']!r}")
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     expect_equal(meta["mainMemoryBytes"], memory, "the main memory")
     told = {entry["label"]: entry["formatted"] for section in meta["extra"] for entry in section["entries"]}
-    expect("--rate 999" in told["options"], f"the options are {told.get('options')!r}")
+    expect("--rate 999" in told.get("Options", ""), f"what is told of the recording is {told}")
+    expect_equal(told.get("Samples lost"), "0", "lost samples")
+    expect("complete user stacks" in told, f"the panel lacks the share of complete stacks: {told}")
+    said = gecko.call("profile", "meta")
+    expect(meta["appBuildID"].startswith("geckobpf "), f"the version is {meta['appBuildID']!r}")
+    for key in ("appBuildID", "device"):
+        expect_equal(meta.get(key), said.get(key), f"the {key} of both formats")
     names = {thread["name"] for process in client.call("profile", "info", "--all")["processes"]
              for thread in process["threads"]}
     expect("threads" in names and "GeckoMain" not in names, f"the threads are called {names}")

@@ -385,6 +385,9 @@ def test_meta(test):
     expect({"Idle", "User", "Kernel"} <= set(names), f"the categories are {names}")
     for key in ("threads", "features", "capacity"):
         expect(key in meta["configuration"], f"meta.configuration.{key} is missing")
+    features = meta["configuration"]["features"]
+    expect("Samples lost: 0" in features, f"what is lost is not told: {features}")
+    expect(any(text.startswith("Options: --rate ") for text in features), f"the options are not told: {features}")
     expect(meta["profilingEndTime"] > meta["profilingStartTime"] >= 0, "the times of the recording")
     profile.expect_nothing_lost()
     expect(profile.main_thread(target.pid).raw["processType"], "processType is missing")

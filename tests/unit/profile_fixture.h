@@ -33,6 +33,9 @@ static const struct recording_fact facts_log[] = {
 	{.name = "samples", .value = UINT64_MAX},
 	{.name = "event", .value = 1, .text = "cpu-\"clock\""},
 	{.name = RECORDING_MAIN_MEMORY, .value = 16ULL << 30},
+	{.name = RECORDING_DEVICE, .text = "Maker X1"},
+	{.name = "samples_lost_ring_full", .value = 3},
+	{.name = "samples_lost_buffer"},
 };
 static const struct recording_facts facts = {
 	.product = "my\"app",
@@ -50,7 +53,7 @@ static const struct recording_facts facts = {
 	.threads = asked_threads,
 	.features = features,
 	.log = facts_log,
-	.log_count = 4,
+	.log_count = sizeof(facts_log) / sizeof(facts_log[0]),
 	.include_args = 2,
 };
 

@@ -12,6 +12,7 @@
 
 #include "capture/source.h"
 #include "capture/sources.h"
+#include "format/panel.h"
 #include "recording/fact_list.h"
 #include "session/counters.h"
 
@@ -108,12 +109,36 @@ static void has_each_name_once(void **state)
 	fact_list_clear(&log);
 }
 
+/* What is lost is told in words, by every format. */
+static void has_words_for_losses(void **state)
+{
+	static const char *const losses[] = {"lost",         "left_out", "overwritten", "missed",
+					     "not_followed", "bad",      "no_room"};
+	struct counters counters = {.sources = sources, .stream = {1, 1, 1}};
+	struct fact_list log = {0};
+	size_t i, loss, count = 0;
+
+	counters.left_out.samples = counters.left_out.events = counters.left_out.bytes = 1;
+	counters_log(&counters, &log);
+	for (i = 0; i < log.count; i++)
+		for (loss = 0; loss < sizeof(losses) / sizeof(losses[0]); loss++)
+			if (strstr(log.items[i].name, losses[loss]) &&
+			    strcmp(log.items[i].name, "bytes_left_out_at_end") != 0) {
+				if (!panel_knows(log.items[i].name))
+					fail_msg("%s", log.items[i].name);
+				count++;
+			}
+	assert_true(count > 10);
+	fact_list_clear(&log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(has_the_fields),
 		cmocka_unit_test(tells_what_there_may_be_if_there_is_any),
 		cmocka_unit_test(has_each_name_once),
+		cmocka_unit_test(has_words_for_losses),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

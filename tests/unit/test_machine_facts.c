@@ -15,6 +15,7 @@
 #include "session/machine_facts.h"
 
 #include "alloc.h"
+#include "elf_fixture.h"
 
 static void test_facts(void **state)
 {
@@ -54,6 +55,29 @@ static void test_cpu_name(void **state)
 #endif
 }
 
+static void assert_device(const char *want)
+{
+	char device[160];
+
+	machine_facts_device(fixture_dir, device, sizeof(device));
+	assert_string_equal(device, want);
+	machine_facts_device(fixture_dir, device, 5);
+	assert_int_equal(strlen(device), strlen(want) < 4 ? strlen(want) : 4);
+}
+
+/* What firmware says of PCs, and of boards that have a device tree. */
+static void test_device(void **state)
+{
+	assert_device("");
+	assert_true(fixture_run("mkdir -p proc/device-tree sys/class/dmi/id"));
+	fixture_write("proc/device-tree/model", "A board\0", 8);
+	assert_device("A board");
+	fixture_write("sys/class/dmi/id/product_name", "X1\n", 3);
+	assert_device("X1");
+	fixture_write("sys/class/dmi/id/sys_vendor", "Maker\nrest", 10);
+	assert_device("Maker X1");
+}
+
 static void test_no_memory(void **state)
 {
 	struct machine_facts whole, facts;
@@ -79,8 +103,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_facts),
 		cmocka_unit_test(test_cpu_name),
+		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_no_memory),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, fixture_make, fixture_remove);
 }

@@ -163,23 +163,25 @@ static void test_counters(void **state)
 {
 	const struct recording_fact first[] = {{.name = "lost", .value = 3},
 					       {.name = "old", .value = 9}};
-	const struct recording_fact second[] = {{.name = "lost", .value = 5},
-						{.name = "sampling_rate_hz", .value = 100},
-						{.name = "period_ns", .value = 10},
-						{.name = "event", .text = "cpu-clock"},
-						{.name = "kernel", .text = "6.1"}};
-	const struct recording_fact other[] = {
-		{.name = "lost", .value = 7},       {.name = "sampling_rate_hz", .value = 100},
-		{.name = "period_ns", .value = 20}, {.name = "event", .text = "cpu-clock"},
-		{.name = "kernel", .text = "6.2"},  {.name = "more", .value = 1}};
+	const struct recording_fact second[] = {
+		{.name = "lost", .value = 5},       {.name = "sampling_rate_hz", .value = 100},
+		{.name = "period_ns", .value = 10}, {.name = "event", .text = "cpu-clock"},
+		{.name = "kernel", .text = "6.1"},  {.name = "main_memory_bytes", .value = 64}};
+	const struct recording_fact other[] = {{.name = "lost", .value = 7},
+					       {.name = "sampling_rate_hz", .value = 100},
+					       {.name = "period_ns", .value = 20},
+					       {.name = "event", .text = "cpu-clock"},
+					       {.name = "kernel", .text = "6.2"},
+					       {.name = "more", .value = 1},
+					       {.name = "main_memory_bytes", .value = 64}};
 	struct recording_facts a = make(100, 150), b = make(100, 200), c = make(300, 400);
 
 	a.log = first;
 	a.log_count = 2;
 	b.log = second;
-	b.log_count = 5;
+	b.log_count = 6;
 	c.log = other;
-	c.log_count = 6;
+	c.log_count = 7;
 	add(&b, "b");
 	add(&c, "c");
 	assert_int_equal(find("lost")->value, 12);
@@ -188,6 +190,7 @@ static void test_counters(void **state)
 	assert_string_equal(find("event")->text, "cpu-clock");
 	assert_null(find("kernel"));
 	assert_int_equal(find("more")->value, 1);
+	assert_int_equal(find("main_memory_bytes")->value, 64);
 	teardown(NULL);
 	assert_int_equal(setup(NULL), 0);
 	add(&b, "b");

@@ -305,8 +305,19 @@ static void meta(void **state)
 	/* app used 7 ms; others less than a twentieth of that, if any. */
 	assert_json(get(meta, "initialVisibleThreads"), "[0]");
 	assert_json(get(meta, "initialSelectedThreads"), "[0]");
-	assert_json(json_array_get(get(json_array_get(get(meta, "extra"), 0), "entries"), 0),
-		    "{\"label\":\"geckobpf\",\"format\":\"string\",\"value\":\"0.1.0\"}");
+	assert_json(get(meta, "appBuildID"), "\"geckobpf 0.1.0\"");
+	assert_json(get(meta, "device"), "\"Maker X1\"");
+	assert_json(json_array_get(get(meta, "extra"), 0),
+		    "{\"label\":\"Recording\",\"entries\":["
+		    "{\"label\":\"geckobpf\",\"format\":\"string\",\"value\":\"0.1.0\"},"
+		    "{\"label\":\"Event\",\"format\":\"string\",\"value\":\"cpu-\\\"clock\\\"\"},"
+		    "{\"label\":\"Main memory\",\"format\":\"bytes\",\"value\":17179869184},"
+		    "{\"label\":\"Machine\",\"format\":\"string\",\"value\":\"Maker X1\"}]}");
+	assert_json(json_array_get(get(meta, "extra"), 1),
+		    "{\"label\":\"Lost\",\"entries\":["
+		    "{\"label\":\"Samples lost\",\"format\":\"integer\",\"value\":3},"
+		    "{\"label\":\"Samples lost: the ring was full\",\"format\":\"integer\","
+		    "\"value\":3}]}");
 	assert_non_null(get(get(root, "profilingLog"), "geckobpf"));
 	json_decref(root);
 }

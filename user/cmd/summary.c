@@ -135,18 +135,6 @@ static void print_truncated(const struct profile_summary *summary)
 				 profile_stack_end(end));
 }
 
-/* Percent of the user stacks that are whole; negative: there were none. */
-static double complete_share(const struct profile_summary *summary)
-{
-	uint64_t complete = summary->stack_ends[GB_STACK_COMPLETE], all = complete;
-	unsigned int end;
-
-	for (end = 0; end < GB_STACK_END_COUNT; end++)
-		if (profile_stack_end(end))
-			all += summary->stack_ends[end];
-	return all ? (double)complete * 100 / (double)all : -1;
-}
-
 void summary_gathered(const struct profile_summary *profile)
 {
 	const struct gather_counts *gathered = &profile->gathered;
@@ -161,11 +149,12 @@ static void print_profile(const struct session_saved *saved)
 {
 	const struct profile_summary *profile = &saved->profile;
 	char size[32], complete[64] = "";
-	double share = complete_share(profile);
+	int complete_permille = profile_complete_permille(profile);
 
 	print_size(saved->bytes, size, sizeof(size));
-	if (share >= 0)
-		snprintf(complete, sizeof(complete), ", %.1f %% of stacks complete", share);
+	if (complete_permille >= 0)
+		snprintf(complete, sizeof(complete), ", %d.%d %% of stacks complete",
+			 complete_permille / 10, complete_permille % 10);
 	log_info("wrote %s (%s): %" PRIu64 " samples of %" PRIu64 " thread%s, %" PRIu64 " lost%s",
 		 strcmp(saved->path, "-") ? saved->path : "to stdout", size, profile->samples,
 		 profile->threads, profile->threads == 1 ? "" : "s", saved->counters.lost,

@@ -7,26 +7,14 @@
  */
 #include "format/gecko_meta.h"
 
-#include <stdio.h>
-
 #include "format/json.h"
 #include "format/marker_json.h"
 #include "format/meta.h"
+#include "format/panel.h"
 #include "profile/profile.h"
 #include "target/process.h"
 
 #define EXTENSIONS "{\"schema\":{\"id\":0,\"name\":1,\"baseURL\":2},\"data\":[]}"
-
-/* What recorded it, where the panel has a place for it: the build of the application. */
-static void write_version(struct json *json, const struct recording_facts *facts)
-{
-	char text[64];
-
-	if (!facts->version)
-		return;
-	snprintf(text, sizeof(text), "geckobpf %s", facts->version);
-	json_key_string(json, "appBuildID", text);
-}
 
 void gecko_meta_write(struct json *json, const struct profile_input *input)
 {
@@ -42,9 +30,9 @@ void gecko_meta_write(struct json *json, const struct profile_input *input)
 	json_bool(json, input->symbol_files);
 	json_key_string(json, "product", facts->product ? facts->product : "geckobpf");
 	json_key_string(json, "misc", "geckobpf");
-	write_version(json, facts);
+	meta_write_version(json, facts);
 	meta_write_machine(json, facts);
-	meta_write_configuration(json, facts);
+	meta_write_configuration(json, facts, panel_write_list);
 	json_key_literal(json, "extensions", EXTENSIONS);
 	json_key_u64(json, "processType", 0);
 	json_key_u64(json, "stackwalk", 1);

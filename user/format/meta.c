@@ -2,6 +2,9 @@
 /* meta.c - see meta.h. */
 #include "format/meta.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "arch/arch.h"
 #include "format/json.h"
 #include "profile/filter.h"
@@ -60,21 +63,28 @@ static void write_known(struct json *json, const char *key, const char *text)
 		json_key_string(json, key, text);
 }
 
-static void write_list(struct json *json, const char *key, const char *const *items)
+static void write_texts(struct json *json, const char *const *texts)
 {
-	json_key(json, key);
-	json_array_begin(json);
-	for (; items && *items; items++)
-		json_text(json, *items);
-	json_array_end(json);
+	for (; texts && *texts; texts++)
+		json_text(json, *texts);
 }
 
-void meta_write_configuration(struct json *json, const struct recording_facts *facts)
+void meta_write_configuration(struct json *json, const struct recording_facts *facts,
+			      void (*write_more)(struct json *json,
+						 const struct recording_facts *facts))
 {
 	json_key(json, "configuration");
 	json_object_begin(json);
-	write_list(json, "threads", facts->threads);
-	write_list(json, "features", facts->features);
+	json_key(json, "threads");
+	json_array_begin(json);
+	write_texts(json, facts->threads);
+	json_array_end(json);
+	json_key(json, "features");
+	json_array_begin(json);
+	write_texts(json, facts->features);
+	if (write_more)
+		write_more(json, facts);
+	json_array_end(json);
 	/* In entries of 8 bytes. */
 	json_key_u64(json, "capacity", facts->buffer_bytes / 8);
 	if (facts->duration_s > 0) {
@@ -84,8 +94,32 @@ void meta_write_configuration(struct json *json, const struct recording_facts *f
 	json_object_end(json);
 }
 
+void meta_write_version(struct json *json, const struct recording_facts *facts)
+{
+	char text[64];
+
+	if (!facts->version)
+		return;
+	snprintf(text, sizeof(text), "geckobpf %s", facts->version);
+	json_key_string(json, "appBuildID", text);
+}
+
+/* A fact of the log that has a place of its own as well; NULL: it is not known. */
+static const struct recording_fact *find_fact(const struct recording_facts *facts, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < facts->log_count; i++)
+		if (!strcmp(facts->log[i].name, name))
+			return &facts->log[i];
+	return NULL;
+}
+
 void meta_write_machine(struct json *json, const struct recording_facts *facts)
 {
+	const struct recording_fact *device = find_fact(facts, RECORDING_DEVICE);
+	const struct recording_fact *memory = find_fact(facts, RECORDING_MAIN_MEMORY);
+
 	json_key_string(json, "platform", "Linux");
 	json_key_string(json, "toolkit", "");
 	json_key_string(json, "abi", GB_ARCH_NAME "-gcc3");
@@ -95,6 +129,10 @@ void meta_write_machine(struct json *json, const struct recording_facts *facts)
 		json_key_u64(json, "physicalCPUs", facts->physical_cpus);
 	if (facts->logical_cpus)
 		json_key_u64(json, "logicalCPUs", facts->logical_cpus);
+	if (device)
+		write_known(json, "device", device->text);
+	if (memory)
+		json_key_u64(json, "mainMemory", memory->value);
 }
 
 void meta_write_span(struct json *json, const struct recording_facts *facts,

@@ -2,84 +2,16 @@
 /* processed_meta.c - see processed_meta.h. */
 #include "format/processed_meta.h"
 
-#include <string.h>
-
 #include "format/json.h"
 #include "format/marker_json.h"
 #include "format/meta.h"
+#include "format/panel.h"
 #include "profile/profile.h"
-
-#include "geckobpf_abi.h"
 
 #define FORMAT_VERSION 70
 #define EXTENSIONS "{\"id\":[],\"name\":[],\"baseURL\":[],\"length\":0}"
 /* Of what the busiest thread used, what another must have used to be shown at first. */
 #define SHOWN_SHARE 20
-
-/* ---- extra information ------------------------------------------------------------------------ */
-
-static void begin_section(struct json *json, const char *label)
-{
-	json_object_begin(json);
-	json_key_string(json, "label", label);
-	json_key(json, "entries");
-	json_array_begin(json);
-}
-
-static void end_section(struct json *json)
-{
-	json_array_end(json);
-	json_object_end(json);
-}
-
-/* `text` NULL: the number counts. */
-static void write_entry(struct json *json, const char *label, uint64_t value, const char *text)
-{
-	json_object_begin(json);
-	json_key_string(json, "label", label);
-	json_key_string(json, "format", text ? "string" : "integer");
-	json_key(json, "value");
-	if (text)
-		json_text(json, text);
-	else
-		json_u64(json, value);
-	json_object_end(json);
-}
-
-static void write_recording(struct json *json, const struct recording_facts *facts)
-{
-	size_t i;
-
-	begin_section(json, "Recording");
-	if (facts->version)
-		write_entry(json, "geckobpf", 0, facts->version);
-	for (i = 0; i < facts->log_count; i++)
-		write_entry(json, facts->log[i].name, facts->log[i].value, facts->log[i].text);
-	end_section(json);
-}
-
-static void write_reading(struct json *json, const struct profile_summary *summary)
-{
-	unsigned int end;
-
-	begin_section(json, "Samples");
-	write_entry(json, "in this profile", summary->samples, NULL);
-	write_entry(json, "lost, since the recording is damaged", summary->damaged, NULL);
-	if (summary->before_begin)
-		write_entry(json, "left out, of a time that was overwritten", summary->before_begin,
-			    NULL);
-	if (summary->stackless)
-		write_entry(json, "without a stack", summary->stackless, NULL);
-	write_entry(json, "later than they should be", summary->clamped, NULL);
-	write_entry(json, "short processes that are shown as one", summary->gathered.processes,
-		    NULL);
-	write_entry(json, "with a complete user stack", summary->stack_ends[GB_STACK_COMPLETE],
-		    NULL);
-	for (end = 0; end < GB_STACK_END_COUNT; end++)
-		if (profile_stack_end(end) && summary->stack_ends[end])
-			write_entry(json, profile_stack_end(end), summary->stack_ends[end], NULL);
-	end_section(json);
-}
 
 /* ---- what is shown first ------------------------------------------------------------------------ */
 
@@ -118,16 +50,6 @@ static void write_shown(struct json *json, const struct processed_shown *shown)
 
 /* ---- meta ------------------------------------------------------------------------------------- */
 
-/* A fact of the log that has a place of its own as well. */
-static void write_memory(struct json *json, const struct recording_facts *facts)
-{
-	size_t i;
-
-	for (i = 0; i < facts->log_count; i++)
-		if (!strcmp(facts->log[i].name, RECORDING_MAIN_MEMORY))
-			json_key_u64(json, "mainMemory", facts->log[i].value);
-}
-
 /* What there is no use for is not offered. */
 static void write_views(struct json *json, bool has_names)
 {
@@ -154,11 +76,11 @@ void processed_meta_write(struct json *json, const struct profile_input *input,
 	meta_write_span(json, facts, &input->filter);
 	json_key_string(json, "product", facts->product ? facts->product : "geckobpf");
 	json_key_string(json, "importedFrom", "geckobpf");
+	meta_write_version(json, facts);
 	if (shown->arguments)
 		json_key_string(json, "arguments", shown->arguments);
 	meta_write_machine(json, facts);
-	write_memory(json, facts);
-	meta_write_configuration(json, facts);
+	meta_write_configuration(json, facts, NULL);
 	json_key_literal(json, "extensions", EXTENSIONS);
 	json_key_u64(json, "processType", 0);
 	json_key_u64(json, "stackwalk", 1);
@@ -167,8 +89,7 @@ void processed_meta_write(struct json *json, const struct profile_input *input,
 	write_shown(json, shown);
 	json_key(json, "extra");
 	json_array_begin(json);
-	write_recording(json, facts);
-	write_reading(json, summary);
+	panel_write_extra(json, facts, summary);
 	json_array_end(json);
 	json_object_end(json);
 }

@@ -88,6 +88,8 @@ struct profile_summary {
 
 /* Why a stack ended early, in words; NULL: not an early end. `end`: enum gb_stack_end. */
 const char *profile_stack_end(uint64_t end);
+/* How many of a thousand user stacks are whole, rounded down; -1: there were none. */
+int profile_complete_permille(const struct profile_summary *summary);
 
 /*
  * Sends all to `sink`, which the caller opened and closes. `summary->top_count` asks for that many hottest functions at

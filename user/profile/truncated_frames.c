@@ -23,6 +23,17 @@ const char *profile_stack_end(uint64_t end)
 	return end < GB_STACK_END_COUNT ? names[end] : NULL;
 }
 
+int profile_complete_permille(const struct profile_summary *summary)
+{
+	uint64_t complete = summary->stack_ends[GB_STACK_COMPLETE], all = complete;
+	unsigned int end;
+
+	for (end = 0; end < GB_STACK_END_COUNT; end++)
+		if (profile_stack_end(end))
+			all += summary->stack_ends[end];
+	return all ? (int)(complete * 1000 / all) : -1;
+}
+
 static int find_truncated(const struct frame_query *query, struct frame_finding *found)
 {
 	const char *why = profile_stack_end(query->value);

@@ -18,6 +18,7 @@ static const struct {
 	enum fact_rule rule;
 } rules[] = {
 	{"period_ns", FACT_AGREES},
+	{RECORDING_MAIN_MEMORY, FACT_AGREES},
 	{"sampling_rate_hz", FACT_AGREES},
 };
 

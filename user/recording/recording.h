@@ -16,8 +16,9 @@
 struct objects;
 struct processes;
 
-/* The name of the fact that says how much memory the machine has. */
+/* Facts that the front-end has a place for: how much memory the machine has; what it is. */
 #define RECORDING_MAIN_MEMORY "main_memory_bytes"
+#define RECORDING_DEVICE "device"
 
 /* A name and a number, or a text, for the profilingLog. */
 struct recording_fact {

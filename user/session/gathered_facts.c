@@ -63,6 +63,8 @@ int gathered_facts_log(const struct session *session, int symbols_error, struct 
 	fact_list_clear(&out->log);
 	counters_log(&out->counters, &out->log);
 	setting_facts_add(session, symbols_error, &out->log);
+	if (out->machine.device[0])
+		fact_list_add_text(&out->log, RECORDING_DEVICE, out->machine.device);
 	out->facts.log = out->log.items;
 	out->facts.log_count = out->log.count;
 	return out->log.error;

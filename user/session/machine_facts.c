@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "capture/cpus.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,29 @@ static uint32_t count_cores(const struct cpu_set *online)
 	return cores;
 }
 
+/* Appends the first line of a file, after a blank if there is something already. */
+static void append_line(const char *root, const char *name, char *out, size_t out_bytes)
+{
+	char path[PATH_MAX], *text;
+	size_t used = strlen(out);
+
+	if (snprintf(path, sizeof(path), "%s%s", root, name) >= (int)sizeof(path) ||
+	    fd_read_file(path, &text, NULL))
+		return;
+	snprintf(out + used, out_bytes - used, "%s%.*s", used ? " " : "", (int)strcspn(text, "\n"),
+		 text);
+	free(text);
+}
+
+void machine_facts_device(const char *root, char *out, size_t out_bytes)
+{
+	out[0] = '\0';
+	append_line(root, "/sys/class/dmi/id/sys_vendor", out, out_bytes);
+	append_line(root, "/sys/class/dmi/id/product_name", out, out_bytes);
+	if (!out[0])
+		append_line(root, "/proc/device-tree/model", out, out_bytes);
+}
+
 void machine_facts_read(struct machine_facts *out)
 {
 	struct cpu_set online;
@@ -71,6 +95,7 @@ void machine_facts_read(struct machine_facts *out)
 			 text);
 		free(text);
 	}
+	machine_facts_device("", out->device, sizeof(out->device));
 	if (cpus_online(&online))
 		return;
 	out->logical_cpus = (uint32_t)cpus_count(&online);
