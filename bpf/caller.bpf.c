@@ -12,7 +12,7 @@ int sample_caller(void *ctx)
 	buffer = bpf_map_lookup_elem(&scratch, &key);
 	if (!buffer)
 		return 0;
-	sample_describe((struct gb_sample *)buffer->words, task, current_run());
+	sample_describe((struct gb_sample *)buffer->words, task, current_run(), bpf_ktime_get_ns());
 	sample_user_stack(NULL, false, buffer, task, key);
 	sample_send((struct gb_sample *)buffer->words);
 	return 0;

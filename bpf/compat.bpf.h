@@ -57,6 +57,17 @@ static __always_inline const void *saved_user_regs(struct task_struct *task)
 	       GB_PT_WORDS * sizeof(__u64);
 }
 
+/* Where in the scheduler a task that is off the CPU goes on. */
+static __always_inline __u64 switched_return(struct task_struct *task)
+{
+	__u64 pc = 0;
+
+	bpf_probe_read_kernel(
+		&pc, sizeof(pc),
+		(const void *)(BPF_CORE_READ(task, thread.sp) + GB_SWITCHED_RETURN_AT));
+	return pc;
+}
+
 /*
  * The registers tell from which mode the timer came. On x86-64 the field became 16 bits wide
  * in 6.9 (FRED) but the context may only be read in words of 64, so it is read by its place, which is ABI.

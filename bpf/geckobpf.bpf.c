@@ -19,15 +19,16 @@
 #include "maps.bpf.h"
 #include "target.bpf.h"
 #include "cputime.bpf.h"
+#include "ticks.bpf.h"
 #include "unwind.bpf.h"
 #include "stack.bpf.h"
 #include "sample.bpf.h"
 
-#include "task.bpf.c"
-#include "sched.bpf.c"
-
 /* Sources: programs in optional sections, one file each. */
 #include "timer.bpf.c"
 #include "caller.bpf.c"
+
+#include "task.bpf.c"
+#include "sched.bpf.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

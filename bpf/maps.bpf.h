@@ -20,8 +20,8 @@ const volatile __u32 cfg_ring_mask; /* number of sample rings - 1; a power of tw
 const volatile __u64 cfg_wake_bytes;
 const volatile __u64 cfg_control_wake_bytes; /* the same for `control` */
 
-/* When the timers were last started, also after a pause: CLOCK_MONOTONIC. Written by user space. */
-volatile __u64 timers_since_ns;
+/* When the timers were last started, also after a pause: CLOCK_MONOTONIC; all ones: they do not run. Written by user space. */
+volatile __u64 timers_since_ns = ~0ULL;
 
 /* Inner map of `samples`; user space makes them, all of one size. */
 struct sample_ring {
@@ -68,16 +68,17 @@ struct {
 /* 0 -> the thread that runs on this CPU and its CPU time. Written and read by sched.bpf.c and sources only. */
 struct run_state {
 	__u32 tid; /* 0: not a target */
-	__u32 is_started_known; /* started_ns is the true start of this run */
-	__u64 started_ns; /* when it got on the CPU */
+	__u32 pad;
+	__u64 started_ns; /* when it got on the CPU; 0: not known */
 	__u64 base_ns; /* when its CPU time was base_cpu_ns */
 	__u64 base_cpu_ns;
 	__u64 kernel_cpu_ns; /* the kernel's own account when last looked at */
-	__u64 due_ns; /* of the timer's next tick on this CPU; 0: not known */
+	__u64 due_ns; /* of the timer's next tick on this CPU that is nobody's yet; 0: not known */
 	/* since its ticks were last settled in this run, which was when its account was settled_cpu_ns: */
 	__u64 settled_cpu_ns;
 	__u32 ticks, late; /* those that came, and those that did not, by the clock */
 	__u64 late_cpu_ns; /* its account when that was noticed */
+	__u64 scheduler_pc; /* an address in the kernel's function that switches; 0: not known yet */
 	__u64 raw_second; /* the second in which raw_count raw samples were sent from this CPU */
 	__u64 raw_count;
 };

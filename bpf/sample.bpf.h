@@ -20,11 +20,11 @@ static __always_inline void set_run(struct gb_sample *sample, enum sample_run ru
 }
 
 static __always_inline void sample_describe(struct gb_sample *sample, struct task_struct *task,
-					    struct run_state *state)
+					    struct run_state *state, __u64 now)
 {
 	sample->hdr.kind = GB_RECORD_SAMPLE;
 	sample->hdr.flags = 0;
-	sample->hdr.time_ns = bpf_ktime_get_ns();
+	sample->hdr.time_ns = now;
 	name_task(&sample->task, task);
 	sample->cpu = bpf_get_smp_processor_id();
 	sample->cpu_ns = 0;
@@ -37,13 +37,13 @@ static __always_inline void sample_describe(struct gb_sample *sample, struct tas
 	if (!state)
 		return;
 	sample->cpu_ns = run_cpu_time(state, task, sample->hdr.time_ns);
-	if (state->is_started_known)
+	if (state->started_ns)
 		sample->run_ns = sample->hdr.time_ns - state->started_ns;
 }
 
-static __always_inline void sample_kernel_stack(void *ctx, struct gb_sample *sample)
+static __always_inline void sample_kernel_stack(void *ctx, struct gb_sample *sample, __u32 skipped)
 {
-	__u32 kernel_count = stack_kernel(ctx, sample->pc);
+	__u32 kernel_count = stack_kernel(ctx, sample->pc, skipped);
 
 	/* For the verifier, which does not know that bpf_get_stack() keeps to its size. */
 	if (kernel_count > GB_MAX_KERNEL_FRAMES)

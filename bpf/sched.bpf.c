@@ -44,22 +44,35 @@ static __always_inline void report_exit(struct task_struct *task)
 	submit_event(event, is_last);
 }
 
+/* `task`, a target, leaves the CPU to `next`. A tick that was due for it is taken now: when it comes it finds another. */
+static __always_inline void leave(void *ctx, struct run_state *state, struct task_struct *task,
+				  struct task_struct *next, __u64 now)
+{
+	if (state->due_ns && is_sampled(state, task, now))
+		sample_tick(ctx, false, tracing_frames(ctx, state, next), task, state, now);
+	if (state->late)
+		ticks_settle(state, task->se.sum_exec_runtime);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct run_state *state = current_run();
+	bool is_to_target = is_target(next->tgid);
+	__u64 now = 0;
 
 	if (!state)
 		return 0;
+	if (state->tid || is_to_target)
+		now = bpf_ktime_get_ns();
+	if (state->tid && state->tid == (__u32)prev->pid)
+		leave(ctx, state, prev, next, now);
 	if (task_is_dead(prev))
 		report_exit(prev);
-	if (state->late && state->tid == (__u32)prev->pid)
-		run_settle_ticks(state, prev->se.sum_exec_runtime);
-	if (!is_target(next->tgid)) {
-		state->tid = 0;
+	state->tid = 0;
+	if (!is_to_target)
 		return 0;
-	}
-	run_begin(state, next, bpf_ktime_get_ns(), true);
+	run_begin(state, next, now, now);
 	count(GB_STAT_SWITCHES);
 	return 0;
 }

@@ -8,12 +8,48 @@
 #ifndef STACK_BPF_H
 #define STACK_BPF_H
 
-/* Kernel frames, leaf first, into `pc` (room for GB_MAX_KERNEL_FRAMES). Returns their number. */
-static __always_inline __u32 stack_kernel(void *ctx, __u64 *pc)
+/* Kernel frames, leaf first, into `pc` (room for GB_MAX_KERNEL_FRAMES), without the first `skipped`. Returns their number. */
+static __always_inline __u32 stack_kernel(void *ctx, __u64 *pc, __u32 skipped)
 {
-	long bytes = bpf_get_stack(ctx, pc, GB_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
+	long bytes = bpf_get_stack(ctx, pc, GB_MAX_KERNEL_FRAMES * sizeof(__u64),
+				   skipped & BPF_F_SKIP_FIELD_MASK);
 
 	return bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+}
+
+#define TRACING_FRAMES 6 /* there are at most fewer */
+#define SCHEDULER_BYTES 8192 /* the function that switches is smaller */
+
+/* Which of the frames is of the scheduler, by an address in it; 0: none. */
+static __always_inline __u32 scheduler_frame(const __u64 *pc, __u64 scheduler_pc)
+{
+	int i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < TRACING_FRAMES; i++)
+		if (pc[i] - (scheduler_pc - SCHEDULER_BYTES) < 2 * SCHEDULER_BYTES)
+			return i;
+	return 0;
+}
+
+/*
+ * How many frames a tracepoint's program in the scheduler has before those of the scheduler itself: its own, and those
+ * that led to it, which differ from kernel to kernel. The scheduler is where `other` goes on, a task that is off the
+ * CPU, or if that has never run, where the one before it went on.
+ */
+static __always_inline __u32 tracing_frames(void *ctx, struct run_state *state,
+					    struct task_struct *other)
+{
+	__u64 pc[TRACING_FRAMES] = {}, scheduler_pc = switched_return(other);
+	__u32 frames;
+
+	if (bpf_get_stack(ctx, pc, sizeof(pc), 0) < 0)
+		return 0;
+	frames = scheduler_frame(pc, scheduler_pc);
+	if (!frames)
+		return scheduler_frame(pc, state->scheduler_pc);
+	state->scheduler_pc = scheduler_pc;
+	return frames;
 }
 
 static __always_inline void start_from(struct gb_unwind *u, const __u64 *regs)
@@ -40,6 +76,19 @@ __noinline int unwind_one(__u32 key)
 	struct sample_scratch *buffer = bpf_map_lookup_elem(&scratch, &key);
 
 	return buffer ? gb_unwind_step(&buffer->unwind) : 1;
+}
+
+#define FRAMES_AT_ONCE 32
+
+/* So many frames; 1: the walk is over. The verifier goes through one such round, not through all of a deep stack. */
+__noinline int unwind_some(__u32 key)
+{
+	int i;
+
+	for (i = 0; i < FRAMES_AT_ONCE; i++)
+		if (unwind_one(key))
+			return 1;
+	return 0;
 }
 
 /* Finds the mappings of the current process, which `task` is of. False: they are not known. */
@@ -83,8 +132,8 @@ static __always_inline __u32 unwind(struct sample_scratch *buffer, const __u64 *
 
 	start_from(&buffer->unwind, regs);
 	buffer->unwind.generation = buffer->process.generation;
-	for (i = 0; i < GB_MAX_USER_FRAMES; i++)
-		if (unwind_one(key))
+	for (i = 0; i < GB_MAX_USER_FRAMES / FRAMES_AT_ONCE; i++)
+		if (unwind_some(key))
 			break;
 	if (!buffer->unwind.end)
 		buffer->unwind.end = GB_STACK_FULL;

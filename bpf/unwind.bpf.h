@@ -6,7 +6,7 @@
  *   tgid ── process_maps ──> mappings [first, first + count) ── search ──> mapping
  *   pc ───> pages ──> row_pools[chunk / 64][chunk % 64] ── search ──> row ──> rules
  *
- * The searches have no branch that depends on data: with branches the verifier would follow each path by itself.
+ * The verifier follows each path by itself: a search has no branch that depends on data, or forgets what it came by.
  */
 #ifndef UNWIND_BPF_H
 #define UNWIND_BPF_H
@@ -82,7 +82,7 @@ _Static_assert(GB_RAW_REGS + GB_RAW_STACK_WORDS >= GB_MAX_USER_WORDS,
 
 #define CACHED_RULES 1024 /* 32 KiB a CPU: a few stacks of a large program */
 
-/* Which program's scratch memory; one may interrupt another on the same CPU. */
+/* Whose scratch memory: programs share it if none of them can interrupt another, as timer and switch cannot. */
 enum scratch_slot { SLOT_TIMER, SLOT_TEST };
 
 /* Where a sample is built: the state of the walk, and the sample, which is sent at exactly its length. */
@@ -91,6 +91,7 @@ struct sample_scratch {
 	struct gb_process_map process;
 	__u32 user_at; /* index in words[] of the first user frame */
 	__u32 pad;
+	volatile __u64 forgotten; /* see gb_forget() */
 	struct gb_cached_rule rules[CACHED_RULES]; /* by address */
 	__u64 words[SCRATCH_WORDS];
 };
@@ -133,6 +134,16 @@ static __always_inline struct gb_cached_rule *gb_cache_slot(struct gb_unwind *u,
 
 	gb_opaque(index);
 	return &SCRATCH_OF(u)->rules[index & (CACHED_RULES - 1)];
+}
+
+/*
+ * `value`, of which the verifier knows nothing any more, so that paths that differ in it alone are one from here on. It
+ * would follow each of them to the end otherwise.
+ */
+static __always_inline __u64 gb_forget(struct gb_unwind *u, __u64 value)
+{
+	SCRATCH_OF(u)->forgotten = value;
+	return SCRATCH_OF(u)->forgotten;
 }
 
 /* All ones if a < b, for numbers below 2^63. It may become a branch. */
@@ -204,13 +215,15 @@ static __always_inline __u32 *find_rows(const struct gb_page *page)
 	return chunk ? chunk->rows : NULL;
 }
 
+#define FORGET_STEPS 4 /* 16 paths at most between two places where they meet */
+
 /*
  * The last of the rows [base, end) at `offset` or before; `steps`: more than log2 of their number.
  * A page has 70 rows as a rule; more steps than needed would read far behind them, which costs
  * cache misses. Branches are welcome: the CPU guesses them and reads ahead.
  */
-static __always_inline __u64 search_rows(const __u32 *rows, __u64 base, __u64 end, __u64 offset,
-					 const int steps)
+static __always_inline __u64 search_rows(struct gb_unwind *u, const __u32 *rows, __u64 base,
+					 __u64 end, __u64 offset, const int steps)
 {
 	int bit;
 
@@ -221,6 +234,8 @@ static __always_inline __u64 search_rows(const __u32 *rows, __u64 base, __u64 en
 		gb_opaque(at); /* or clang drops the mask, which 6.1 needs to see */
 		row = rows[at & (GB_CHUNK_ROWS - 1)] & 4095;
 		base += gb_below(at, end) & ~gb_below(offset, row) & (1ULL << bit);
+		if (bit % FORGET_STEPS == 0)
+			base = gb_forget(u, base);
 	}
 	return base;
 }
@@ -255,9 +270,9 @@ static __always_inline int gb_find_rule(struct gb_unwind *u, const struct gb_map
 	at = page.first;
 	end = at + page.count;
 	if (page.count <= 128)
-		at = search_rows(rows, at, end, offset, 7);
+		at = search_rows(u, rows, at, end, offset, 7);
 	else
-		at = search_rows(rows, at, end, offset, 10);
+		at = search_rows(u, rows, at, end, offset, 10);
 	gb_opaque(at);
 	key = rows[at & (GB_CHUNK_ROWS - 1)] >> 12;
 	found = bpf_map_lookup_elem(&rules, &key);

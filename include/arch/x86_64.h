@@ -69,6 +69,9 @@ GB_ARCH_INLINE __u64 gb_arch_cfa(int is_first, __u64 sp, __u64 pc)
 	return sp + 8 + (byte >= (is_first ? 11 : 10) ? 8 : 0);
 }
 
+/* A thread that is off the CPU: from its saved kernel stack pointer to the address in the scheduler where it goes on. */
+#define GB_SWITCHED_RETURN_AT 48
+
 /* ---- leaves without a frame of their own, in code that has frame pointers ---------------- */
 
 /* Code is looked at from so far before the address of a leaf on, and so many bytes of it. */

@@ -11,13 +11,15 @@ SECONDS = 10
 
 def test_samples_are_in_step_with_no_timer(test):
     """
-    Whatever the period and the offset, a thread has the samples of its CPU time, and each half of its work its share. A
-    tick that comes some microseconds late finds a short run's thread asleep: a few percent of those that run for 100.
+    Whatever the period and the offset, a thread has the samples of its CPU time, and each half of its work its share: also
+    of the ticks that come when a run of 100 us is over already. Those are sampled where the kernel switches, and what
+    leads from there to the sampling is not shown.
     """
     recording = test.record("--", test.target("beat"), SECONDS)
     profile = recording.finish(patience_s=60)
     told = re.findall(r"(beat \S+) early (\d+) late (\d+)", recording.stdout)
     expect_equal(len(told), 8, "the threads that say what they did")
+    switched = 0
     for name, early_ns, late_ns in told:
         thread = profile.thread(name=name)
         count = len(thread.samples())
@@ -26,6 +28,9 @@ def test_samples_are_in_step_with_no_timer(test):
         early = thread.total_share("early_phase") / (thread.total_share("early_phase") + thread.total_share("late_phase"))
         truth = int(early_ns) / (int(early_ns) + int(late_ns))
         expect_near(early, truth, 0.03 + 2.5 * math.sqrt(0.25 / count), f"the share of the early half of {thread}'s work")
+        switched += thread.self_samples()["__schedule"]
+        expect_equal([name for name in thread.self_samples() if "bpf" in name], [], f"leaf functions of BPF in {thread}")
+    expect(switched > 0, "no sample was taken where the kernel switches")
 
 
 def test_the_rate_that_is_asked_for_and_the_one_that_is_used(test):

@@ -49,7 +49,7 @@ static int attach(struct timers *timers, int fd, unsigned int cpu)
 
 	if (!link)
 		return -errno;
-	timers->skel->bss->timers_since_ns = clock_now_ns();
+	timers->skel->data->timers_since_ns = clock_now_ns();
 	timers->links[cpu] = link;
 	return 0;
 }
@@ -85,6 +85,7 @@ static void stop_all(void *state)
 	struct timers *timers = state;
 	unsigned int cpu;
 
+	timers->skel->data->timers_since_ns = UINT64_MAX;
 	for (cpu = 0; cpu < CPUS_MAX; cpu++)
 		if (timers->links[cpu])
 			stop_on(timers, cpu);
