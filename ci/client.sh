@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # client.sh: installs the Firefox Profiler's command-line client, with the node it needs, into build/client, and prints
-# the command's path. Does nothing more if it is there.
+# the command's path. Does nothing more if it is there. Of several at once, one installs it, and the others wait.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -10,6 +10,9 @@ client=@firefox-devtools/profiler-cli@0.10.0
 home=$PWD/build/client
 command=$home/profiler-cli
 
+mkdir -p build
+exec 9>build/client.lock
+flock 9
 if [ ! -x "$command" ] || [ "$(cat "$home/versions" 2>/dev/null)" != "$node $client" ]; then
 	if ! command -v npm >/dev/null; then
 		echo "ci/client.sh: no npm command; run: sudo ci/deps.sh test" >&2

@@ -129,6 +129,17 @@ def schedstat_ns(pid, tid=None):
         return int(file.read().split()[0])
 
 
+def process_cpu_s(pid):
+    """What all threads of a process that run now have used; up to a tick old."""
+    return sum(schedstat_ns(pid, tid) for tid in os.listdir(f"/proc/{pid}/task")) / 1e9
+
+
+def burn(pid, cpu_s):
+    """Until the process has used so much CPU time more: so many samples there are, however busy the machine is."""
+    end_s = process_cpu_s(pid) + cpu_s
+    wait_until(lambda: process_cpu_s(pid) > end_s, f"process {pid} to use {cpu_s} s of CPU time", 60)
+
+
 def stolen_ns():
     """What a hypervisor has taken from all CPUs since boot."""
     with open("/proc/stat", encoding="ascii") as file:
@@ -268,6 +279,17 @@ class Recording(Process):
 
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
+def alone(function):
+    """Marks a test that others would disturb, or that would disturb them, in a file whose tests run beside others."""
+    function.alone = True
+    return function
+
+
+def is_alone(function):
+    """Unless its file says otherwise."""
+    return hasattr(function, "alone") or not function.__globals__.get("BESIDE_OTHERS", False)
+
+
 class Test:
     def __init__(self, name, build, keep=False):
         self.name, self.build, self.keep = name, build, keep

@@ -8,7 +8,9 @@ import shutil
 import signal
 import time
 
-from harness import (Profile, Skip, children, expect, expect_equal, expect_match, kill, unused_pid, wait_until)
+from harness import (Profile, Skip, alone, burn, children, expect, expect_equal, expect_match, kill, unused_pid, wait_until)
+
+BESIDE_OTHERS = True
 
 NOBODY = 65534
 MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
@@ -161,6 +163,7 @@ def test_rate_out_of_range(test):
         refuse(test, ["--pid", target.pid, f"--rate={text}"], re.escape(text), "20000")
 
 
+@alone
 def test_rate_over_the_kernels_limit(test):
     target = test.start_target("hot")
     with open(MAX_RATE, encoding="ascii") as file:
@@ -292,5 +295,7 @@ def test_killed_without_mercy(test):
     recording.wait()
     expect(not os.path.exists(recording.path), "half a profile has the final name")
     expect(target.popen.poll() is None, "the target died")
-    again = test.record("--pid", target.pid, "--duration", "0.3").finish()
+    recording = test.record_running("--pid", target.pid)
+    burn(target.pid, 0.1)
+    again = recording.stop()
     expect(len(again.main_thread(target.pid).samples()) > 30, "the next recording is not right")

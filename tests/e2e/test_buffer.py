@@ -11,7 +11,7 @@ import time
 from harness import expect, expect_equal, kill, wait_until
 from test_captures import capture, sample_times
 
-RATE_HZ = 10000
+RATE_HZ = 20000
 BUFFER_MIB = 1
 # What geckobpf takes besides its --buffer-size, its rings and the files it maps: the caches of the encoder, tables of processes
 # and symbols; and for a moment what the making of unwind tables takes. Some 4 MB in these tests, 10 to 15 MB in tests/soak, and
@@ -42,11 +42,11 @@ class Memory:
         self.pid, self.anonymous = pid, []
 
     def watch(self, pids, cpu_s):
-        """Until these processes have used so much CPU time: a sample is taken for each 0.1 ms of it."""
+        """Until these processes have used so much CPU time: a sample is taken for each 0.05 ms of it."""
         end, start_s = time.monotonic() + 300, sum(map(process_cpu_s, pids))
         while sum(map(process_cpu_s, pids)) < start_s + cpu_s:
             expect(time.monotonic() < end, f"the processes do not come to {cpu_s} s of CPU time")
-            sleep_s(0.2)
+            sleep_s(0.1)
             self.anonymous.append(memory_mb(self.pid, "RssAnon"))
 
     def check(self):
@@ -99,7 +99,7 @@ def test_overwrites(test):
     recording = test.record_running("--pid", ",".join(map(str, late)), "--rate", RATE_HZ, "--buffer-size", BUFFER_MIB,
                                     "--strict")
     memory = Memory(recording.pid)
-    memory.watch(late, 26)
+    memory.watch(late, 13)
     recording.signal(signal.SIGINT)
     profile = recording.finish(status=1)
     expect("--strict: samples or events were lost" in recording.stderr, f"what --strict says: {recording.stderr}")
@@ -129,7 +129,7 @@ def test_crowd(test):
                                     test.target("crowd"), 190, 10, 120)
     recording.wait_for(r"\bcrowd\n", 60)
     memory = Memory(recording.pid)
-    memory.watch(crowd_pids(recording, "late"), 30)
+    memory.watch(crowd_pids(recording, "late"), 15)
     recording.signal(signal.SIGINT)
     profile = recording.finish(status=128 + signal.SIGINT)
     memory.check()
@@ -151,7 +151,7 @@ def test_captures_of_a_ring(test):
     pids = crowd_pids(target, "late")
     recording = test.record_running("--pid", ",".join(map(str, pids)), "--rate", RATE_HZ, "--buffer-size", BUFFER_MIB, "--ring")
     memory = Memory(recording.pid)
-    memory.watch(pids, 20)
+    memory.watch(pids, 10)
     first = capture(recording, 1, when_begun=lambda: signal_all(pids, signal.SIGSTOP))
     signal_all(pids, signal.SIGCONT)
     # Until the half of what the ring holds is new, however long that takes.

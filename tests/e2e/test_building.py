@@ -8,6 +8,8 @@ import shutil
 
 from harness import REPOSITORY, expect, expect_equal
 
+BESIDE_OTHERS = True
+
 WANTED_SAMPLES = 20
 
 

@@ -6,7 +6,9 @@ import select
 import signal
 import time
 
-from harness import Profile, children, expect, expect_equal, expect_near, interval_ms, kill, wait_until
+from harness import Profile, alone, burn, children, expect, expect_equal, expect_near, interval_ms, kill, wait_until
+
+BESIDE_OTHERS = True
 
 
 def pause_s(seconds):
@@ -48,7 +50,7 @@ def test_seam(test):
     recording = test.record_running("--pid", target.pid, "--rate", 10000)
     captures = []
     for number in (1, 2, 3):
-        pause_s(0.7)
+        burn(target.pid, 0.4)
         captures.append(capture(recording, number))
     captures.append(recording.stop())
     for earlier, later in zip(captures, captures[1:]):
@@ -75,7 +77,7 @@ def test_capture_and_stop_at_once(test):
     """Neither signal makes the other one forgotten."""
     target = test.start_target("hot")
     recording = test.record_running("--pid", target.pid)
-    pause_s(0.3)
+    burn(target.pid, 0.1)
     kill(recording.pid, signal.SIGSTOP)
     recording.signal(signal.SIGUSR2)
     recording.signal(signal.SIGINT)
@@ -90,7 +92,7 @@ def test_capture_killed(test):
     """What kills the process that writes a capture does not touch the recording."""
     target = test.start_target("hot")
     recording = test.record_running("--pid", target.pid)
-    pause_s(0.3)
+    burn(target.pid, 0.1)
     recording.signal(signal.SIGUSR2)
     children = []
     while not children:
@@ -106,14 +108,14 @@ def test_capture_killed(test):
 def test_pause(test):
     target = test.start_target("hot")
     recording = test.record_running("--pid", target.pid)
-    pause_s(0.5)
+    burn(target.pid, 0.3)
     recording.signal(signal.SIGUSR1)
     recording.wait_for("paused", stream="stderr")
     pause_s(0.6)
     while_paused = capture(recording, 1)
     recording.signal(signal.SIGUSR1)
     recording.wait_for("goes on", stream="stderr")
-    pause_s(0.5)
+    burn(target.pid, 0.3)
     profile = recording.stop()
     expect_equal(len(while_paused.raw["pausedRanges"]), 1, "paused ranges while paused")
     expect_equal(while_paused.raw["pausedRanges"][0]["endTime"], None, "the end of a pause that lasts")
@@ -130,6 +132,7 @@ def test_pause(test):
     test.client(profile)
 
 
+@alone
 def test_delay(test):
     recording = test.record("--delay", 0.7, "--duration", 0.5, "--", test.target("hot"), 3)
     profile = recording.finish()

@@ -7,7 +7,9 @@ import select
 import socket
 import time
 
-from harness import PATIENCE_S, Profile, expect, expect_equal, expect_match
+from harness import PATIENCE_S, Profile, burn, expect, expect_equal, expect_match
+
+BESIDE_OTHERS = True
 
 NO_COMMAND = "error: not a command; give pause, resume, capture or stop"
 
@@ -68,7 +70,7 @@ def finish(controlled):
 
 def test_a_whole_recording(test):
     target, controlled = record_hot(test)
-    select.select([], [], [], 0.5)
+    burn(target.pid, 0.1)
     controlled.ask("capture")
     path = controlled.recording.path.replace(".json", "-1.json")
     controlled.expect_line(f"captured {path}")
@@ -81,17 +83,17 @@ def test_a_whole_recording(test):
 
 def test_pause(test):
     target, controlled = record_hot(test)
-    select.select([], [], [], 0.4)
+    burn(target.pid, 0.1)
     controlled.ask("pause")
     paused_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     controlled.send("pause\n")
     controlled.expect_line("error pause: paused")
-    select.select([], [], [], 0.6)
+    select.select([], [], [], 0.3)
     resuming_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     controlled.ask("resume")
     controlled.send("resume\n")
     controlled.expect_line("error resume: recording")
-    select.select([], [], [], 0.4)
+    burn(target.pid, 0.1)
     profile = finish(controlled)
     start_ns = profile.meta["startTimeAsClockMonotonicNanosecondsSinceBoot"]
     times = [start_ns + row.time_ms * 1e6 for row in profile.main_thread(target.pid).samples()]

@@ -4,7 +4,6 @@
 import json
 import os
 import re
-import select
 import shutil
 import signal
 import socket
@@ -13,11 +12,9 @@ import subprocess
 import urllib.request
 import zlib
 
-from harness import Profile, expect, expect_equal, wait_until
+from harness import Profile, burn, expect, expect_equal, wait_until
 
-
-def pause_s(seconds):
-    select.select([], [], [], seconds)
+BESIDE_OTHERS = True
 
 
 def convert(test, paths, name="profile.json.gz", options=(), env=None):
@@ -71,9 +68,9 @@ def test_captures_of_one_recording(test):
     recording = test.record_running("--pid", target.pid, "--rate", 2000, output="flight.gbpf")
     paths = []
     for number in (1, 2):
-        pause_s(0.6)
+        burn(target.pid, 0.4)
         paths.append(capture(recording, number))
-    pause_s(0.4)
+    burn(target.pid, 0.3)
     recording.signal(signal.SIGINT)
     expect_equal(recording.wait(), 0, "geckobpf's exit status")
     paths.append(recording.path)
@@ -180,7 +177,7 @@ def test_captures_of_before(test):
     test.need("zstd")
     target = test.start_target("hot")
     recording = test.record_running("--pid", target.pid, output="flight.gbpf")
-    pause_s(0.4)
+    burn(target.pid, 0.2)
     paths = [capture(recording, 1)]
     recording.signal(signal.SIGINT)
     expect_equal(recording.wait(), 0, "geckobpf's exit status")

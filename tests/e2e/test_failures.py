@@ -11,13 +11,11 @@ import select
 import signal
 import subprocess
 
-from harness import Profile, Skip, children, expect, expect_equal, expect_match, kill, wait_until
+from harness import Profile, Skip, alone, burn, children, expect, expect_equal, expect_match, kill, wait_until
+
+BESIDE_OTHERS = True
 
 PRIVATE = ["unshare", "--mount", "--propagation", "private", "sh", "-c"]
-
-
-def pause_s(seconds):
-    select.select([], [], [], seconds)
 
 
 def convert(test, raw, name="converted.json.gz"):
@@ -53,11 +51,11 @@ def expect_saved(test, recording, directory, cause, name="profile.gbpf"):
 
 # ---- a disk that is full ---------------------------------------------------------------------------------------------
 def record_on_small_disk(test, name, **rest):
-    """A recording of two seconds whose directory holds no more than 64 KiB. Returns it and $TMPDIR."""
+    """A recording of a second whose directory holds no more than 64 KiB. Returns it and $TMPDIR."""
     target, directory = test.start_target("threads"), test.make_directory("small")
     elsewhere = test.make_directory("tmpdir")
     recording = test.record(
-        "--pid", target.pid, "--duration", "2", "--rate", "10000", directory=directory, output=name,
+        "--pid", target.pid, "--duration", "1", "--rate", "20000", directory=directory, output=name,
         env={**os.environ, "TMPDIR": elsewhere},
         prefix=[*PRIVATE, f'mount -t tmpfs -o size=64k tmpfs {directory} && cd / && "$0" "$@"; status=$?; '
                           f'echo "left: $(ls -A {directory} | tr "\\n" " ")"; exit $status'], **rest)
@@ -71,6 +69,7 @@ def full_disk(test, name):
     return recording
 
 
+@alone
 def test_disk_full(test):
     recording = full_disk(test, "profile.json.gz")
     expect_match(rf"{re.escape(recording.path)}: cannot write the profile: no space left", recording.stderr, "the error")
@@ -78,21 +77,24 @@ def test_disk_full(test):
     expect(recording.stderr.endswith(f" -o {recording.path}\n"), f"the command: {recording.stderr}")
 
 
+@alone
 def test_disk_full_zst(test):
     full_disk(test, "profile.json.zst")
 
 
+@alone
 def test_disk_full_raw(test):
     recording = full_disk(test, "profile.gbpf")
     expect_match("cannot write the raw capture: no space left", recording.stderr, "the error")
 
 
+@alone
 def test_disk_full_and_so_is_tmpdir(test):
     """$TMPDIR is on the disk that is full: another one is found."""
     target, directory = test.start_target("threads"), test.make_directory("small")
     other = test.make_directory("other")
     recording = test.record(
-        "--pid", target.pid, "--duration", "2", "--rate", "10000", directory=directory,
+        "--pid", target.pid, "--duration", "1", "--rate", "20000", directory=directory,
         env={**os.environ, "TMPDIR": directory},
         prefix=[*PRIVATE, f'mount -t tmpfs -o size=64k tmpfs {directory} && mount --bind {other} /var/tmp && '
                           'cd / && exec "$0" "$@"'])
@@ -102,11 +104,12 @@ def test_disk_full_and_so_is_tmpdir(test):
     expect_whole(test, os.path.join(other, "profile.gbpf"))
 
 
+@alone
 def test_disks_full_everywhere(test):
     """Nowhere is room: nothing is left, neither half a file nor a temporary one, and both errors are told."""
     target = test.start_target("threads")
     recording = test.record(
-        "--pid", target.pid, "--duration", "2", "--rate", "10000", directory="/mnt/out", cwd="/",
+        "--pid", target.pid, "--duration", "1", "--rate", "20000", directory="/mnt/out", cwd="/",
         prefix=[*PRIVATE, 'mount -t tmpfs tmpfs /mnt && cp "$0" /mnt/geckobpf && mkdir /mnt/out || exit 99; '
                           'for place in /mnt/out /tmp /var/tmp; do mount -t tmpfs -o size=64k tmpfs $place || exit 99; '
                           'done; cd /tmp; TMPDIR=/tmp /mnt/geckobpf "$@"; status=$?; '
@@ -118,6 +121,7 @@ def test_disks_full_everywhere(test):
     expect("left: \n" in recording.stdout, f"a file is left: {recording.stdout!r}")
 
 
+@alone
 def test_files_may_not_grow(test):
     """A limit of the size of files is an error as well, not a death by SIGXFSZ."""
     target, directory = test.start_target("threads"), test.make_directory("out")
@@ -138,7 +142,7 @@ def test_disk_full_during_capture(test):
     recording = test.record_running(
         "--pid", target.pid, "--rate", "10000", directory=directory, env={**os.environ, "TMPDIR": elsewhere},
         prefix=[*PRIVATE, f'mount -t tmpfs -o size=64k tmpfs {directory} && cd / && exec "$0" "$@"'])
-    pause_s(1.5)
+    burn(target.pid, 1.5)
     recording.signal(signal.SIGUSR2)
     recording.wait_for("capture 1: not written; recording goes on", stream="stderr")
     expect_equal(os.listdir(elsewhere), ["profile-1.gbpf"], "what was saved of the capture")
@@ -150,6 +154,7 @@ def test_disk_full_during_capture(test):
     expect_whole(test, os.path.join(elsewhere, "profile.gbpf"))
 
 
+@alone
 def test_nothing_is_replaced(test):
     """A raw capture that was saved before stays."""
     recording, elsewhere = record_on_small_disk(test, "profile.json")
@@ -179,17 +184,19 @@ def failing(test, path, after, error, write_us=0):
 def broken_disk(test, name, after, error):
     target, directory = test.start_target("threads"), test.make_directory("broken")
     env = failing(test, directory, after, error)
-    recording = test.record("--pid", target.pid, "--duration", "1", "--rate", "10000", directory=directory, output=name,
+    recording = test.record("--pid", target.pid, "--duration", "0.5", "--rate", "20000", directory=directory, output=name,
                             env=env)
     expect_saved(test, recording, env["TMPDIR"], os.strerror(error))
     expect_equal(os.listdir(directory), [], "the directory of the disk that failed")
 
 
+@alone
 def test_input_output_error(test):
     for name, after in (("profile.json.gz", 10000), ("profile.json", 0), ("profile.gbpf", 10000)):
         broken_disk(test, name, after, errno.EIO)
 
 
+@alone
 def test_quota_and_others(test):
     for error in (errno.EDQUOT, errno.EROFS):
         broken_disk(test, "profile.json.gz", 1000, error)
@@ -205,7 +212,7 @@ def test_out_of_memory(test):
     """Memory that is too little for the kernel's symbols is enough for a raw capture."""
     target, directory = test.start_target("threads"), test.make_directory("out")
     recording = test.record_running("--pid", target.pid, "--rate", "10000", directory=directory)
-    pause_s(1.5)
+    burn(target.pid, 1.5)
     limit = address_space_bytes(recording.pid) + (1 << 21)
     resource.prlimit(recording.pid, resource.RLIMIT_AS, (limit, limit))
     recording.signal(signal.SIGINT)
@@ -225,7 +232,7 @@ def blocked_writer(test):
                             directory=directory, env=env)
     os.close(writer)
     recording.wait_started()
-    pause_s(2)
+    burn(target.pid, 2)
     recording.signal(signal.SIGINT)
     expect(select.select([reader], [], [], 20)[0], "it does not begin to write")
     return recording, reader, env["TMPDIR"]
@@ -264,7 +271,7 @@ def test_second_interrupt_removes_file(test):
     target, directory = test.start_target("threads"), test.make_directory("out")
     recording = test.record("--pid", target.pid, "--rate", "20000", directory=directory, output="p.json")
     recording.wait_started()
-    pause_s(3)
+    burn(target.pid, 2.5)
     recording.signal(signal.SIGINT)
     # Both signals may come before the first byte is written, or the second after the last: never half a file.
     wait_until(lambda: os.listdir(directory) or recording.popen.poll() is not None, "the file")
@@ -280,7 +287,7 @@ def terminate_while_saving(test, name):
     target, directory = test.start_target("threads"), test.make_directory("out")
     env = failing(test, directory, 300000, 0)
     recording = test.record_running("--pid", target.pid, "--rate", "20000", directory=directory, output=name, env=env)
-    pause_s(2)
+    burn(target.pid, 2)
     recording.signal(signal.SIGTERM)
     wait_until(lambda: is_stopped(recording.pid), "the moment in which it writes")
     expect_match(rf"^\.{name}\.\d+\.tmp$", os.listdir(directory)[0], "what is being written")
@@ -305,7 +312,7 @@ def stopped_capture(test, name):
     target, directory = test.start_target("threads"), test.make_directory("out")
     env = failing(test, name.replace(".", "-1.", 1), 300000, 0)
     recording = test.record_running("--pid", target.pid, "--rate", "20000", directory=directory, output=name, env=env)
-    pause_s(2)
+    burn(target.pid, 2)
     recording.signal(signal.SIGUSR2)
     child = wait_until(lambda: [pid for pid in children(recording.pid) if is_stopped(pid)], "the capture")[0]
     return recording, child

@@ -12,6 +12,8 @@ import time
 
 from harness import PYTHON, expect, expect_between
 
+BESIDE_OTHERS = True
+
 WARM_UP_S = 7  # what ended is forgotten after 2 seconds, its files a second later; then the heap settles
 SECONDS = 8
 

@@ -6,6 +6,8 @@ import subprocess
 
 from harness import Failure, expect, expect_equal
 
+BESIDE_OTHERS = True
+
 
 def convert(test, path, name):
     output = os.path.join(test.directory, f"{name}.json.gz")

@@ -12,6 +12,8 @@ from harness import Profile, expect, expect_equal, wait_until
 from stacks import expect_chain, user_chains
 from test_unwind import C_FLAGS, LIBC_START, build_source, process_cpu_s
 
+BESIDE_OTHERS = True
+
 CHAIN = ("main", "spinner", "__restore_rt", "on_signal", "hot_handler")
 
 

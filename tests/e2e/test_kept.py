@@ -9,6 +9,8 @@ import stat
 
 from harness import Profile, expect, expect_equal, expect_match
 
+BESIDE_OTHERS = True
+
 
 def run(test, *arguments, **rest):
     """geckobpf with these arguments; returns (status, stdout, stderr)."""

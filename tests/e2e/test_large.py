@@ -8,6 +8,8 @@ import re
 
 from harness import PYTHON, expect, expect_equal, read_profile_bytes
 
+BESIDE_OTHERS = True
+
 SAMPLES, THREADS, PROCESSES, STACKS = 5_000_000, 64, 4, 1000
 EXTRA_MB = 64
 # Tells the peak of a program's memory. That of who starts it counts as well, hence something small.

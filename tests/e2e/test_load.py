@@ -7,6 +7,8 @@ import re
 from harness import expect, expect_equal, wait_until
 from test_failures import failing
 
+BESIDE_OTHERS = True
+
 RATE_HZ = 4000
 RECORD_US = 5000  # what it takes to take in a record: there are more of them than that
 RECORD_BYTES = 100  # it is longer

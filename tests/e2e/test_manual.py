@@ -7,6 +7,8 @@ import subprocess
 
 from harness import REPOSITORY, expect_equal
 
+BESIDE_OTHERS = True
+
 PAGE = os.path.join(REPOSITORY, "docs", "geckobpf.1")
 
 

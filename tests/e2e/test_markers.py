@@ -6,6 +6,8 @@ import signal
 from harness import expect, expect_equal
 from test_formats import convert
 
+BESIDE_OTHERS = True
+
 # Nothing in it needs a sample: the shell was asked for, so it has a track.
 SCRIPT = "sh -c 'exit 3'; sh -c 'kill -9 $$'; env true; (exit 4); wait"
 

@@ -5,6 +5,8 @@ import os
 
 from harness import Skip, expect, expect_equal, expect_match
 
+BESIDE_OTHERS = True
+
 MIB = 1 << 20
 # (mount, limit, usage at most) of the two versions of the memory controller
 CONTROLLERS = (("/sys/fs/cgroup", "memory.max", "memory.peak"),

@@ -9,6 +9,8 @@ import subprocess
 from harness import Profile, expect, expect_equal, expect_match, function_name, read_profile_bytes
 from test_unwind import CHAIN, build_chain, build_go, build_source
 
+BESIDE_OTHERS = True
+
 C_FLAGS = ("-std=gnu11", "-g", "-O2", "-fomit-frame-pointer", "-Wl,--build-id", "-ITARGETS", "SOURCE", "-o", "OUTPUT")
 # Where a linker puts the code: GNU ld begins it with a page of the file, lld in the middle of one, at another address.
 LAYOUTS = {"ld": (), "ld-exec": ("-no-pie",), "lld": ("-fuse-ld=lld",), "lld-exec": ("-fuse-ld=lld", "-no-pie")}

@@ -4,11 +4,15 @@
 import os
 import signal
 
-from harness import PYTHON, children, expect, expect_equal, expect_near
+from harness import PYTHON, burn, children, expect, expect_equal, expect_near
+
+BESIDE_OTHERS = True
 
 
 def check_hot(test, pid):
-    profile = test.record("--pid", pid, "--duration", "1").finish()
+    recording = test.record_running("--pid", pid)
+    burn(pid, 0.5)
+    profile = recording.stop()
     thread = profile.main_thread(pid)
     expect(len(thread.samples()) > 100, f"only {len(thread.samples())} samples")
     top = thread.self_samples().most_common(1)[0][0]

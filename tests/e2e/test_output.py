@@ -11,6 +11,8 @@ import zlib
 from harness import (PYTHON, Profile, expect, expect_between, expect_equal, expect_match, expect_near, interval_ms,
                      read_profile_bytes)
 
+BESIDE_OTHERS = True
+
 NOBODY = 65534
 
 

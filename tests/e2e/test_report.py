@@ -10,6 +10,8 @@ import subprocess
 
 from harness import expect, expect_equal, expect_match, expect_near
 
+BESIDE_OTHERS = True
+
 # ---- what the JSON says ----------------------------------------------------------------------------------------------
 Counts = collections.namedtuple("Counts", "samples cpu_ns")
 

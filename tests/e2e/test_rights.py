@@ -6,6 +6,8 @@ import shutil
 
 from harness import PYTHON, expect, expect_equal, expect_match
 
+BESIDE_OTHERS = True
+
 NOBODY = 65534
 NEEDED = ("bpf", "perfmon", "sys_ptrace")
 ALL = (*NEEDED, "syslog", "dac_read_search", "checkpoint_restore", "sys_nice")

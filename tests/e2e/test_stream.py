@@ -8,11 +8,14 @@ import select
 import signal
 import time
 
-from harness import Profile, expect, expect_equal, expect_match, kill, stolen_ns, wait_until
+from harness import Profile, alone, expect, expect_equal, expect_match, kill, stolen_ns, wait_until
 from test_raw import run
 
-KILLS, AT_ONCE = 100, 4
-# What is promised. A write is due every half second and up to a tenth late, and samples wait a tenth in their rings: so a
+BESIDE_OTHERS = True
+
+KILLS, AT_ONCE = 100, 10
+WRITE_S = 0.5  # one is due as often
+# What is promised. A write is up to a tenth late, and samples wait a tenth in their rings: so a
 # recorder that does not get a CPU for three tenths still keeps the promise.
 LOST_MS = 1000
 # Of CPU time, what a thread uses at most before its first and after its last look at the clock.
@@ -52,6 +55,7 @@ def check_same(streamed, written):
 
 
 # ---- to the end ------------------------------------------------------------------------------------------------------
+@alone
 def test_same_as_output(test):
     """What --output writes at the end is what the stream has."""
     script = f'for i in 1 2 3; do {test.target("hot")} 0.4 >/dev/null; done; exec {test.target("threads")} 1'
@@ -164,6 +168,7 @@ class Victim:
         return profile, end_ms - last_ms
 
 
+@alone
 def test_killed(test):
     """SIGKILL at any moment, a hundred times: what is missing is the last second at most."""
     target = test.start_target("hot")
@@ -171,10 +176,10 @@ def test_killed(test):
     for first in range(0, KILLS, AT_ONCE):
         victims = [Victim(test, target, number) for number in range(first, min(first + AT_ONCE, KILLS))]
         for victim in victims:
-            victim.start_clock(random.uniform(0.3, 3))
+            # Two of three are there for longer than what may be missing, and each moment between two writes comes up alike.
+            victim.start_clock(random.uniform(0.3, 0.3 + 4 * WRITE_S))
         for victim in sorted(victims, key=lambda victim: victim.due):
             victim.kill()
-        for victim in victims:
             profile, missing_ms = victim.check(test, target)
             missing.append(missing_ms)
             whole = profile or whole
@@ -197,6 +202,7 @@ def outside_of_life(profile, thread, start_ns, end_ns):
     return [row.time_ms for row in thread.samples() if not start_ms < row.time_ms < end_ms]
 
 
+@alone
 def test_forgotten(test):
     """Threads that are forgotten while it records are in the stream, under their names, each with its own samples."""
     stream = os.path.join(test.make_directory("stream"), "s.gbpf")
@@ -231,13 +237,14 @@ def test_forgotten(test):
     expect(samples > 0.9 * due, f"{samples} samples of {due:.0f} ms")
 
 
+@alone
 def test_more_than_the_buffer(test):
     """What the buffer has overwritten is in the stream: everything, from the first moment on."""
     target = test.start([test.target("crowd"), 0, 4])
     target.wait_for(r"ready \d+\n")
     pids = [int(pid) for pid in re.findall(r"^late (\d+)$", target.stdout, re.M)]
     stream = os.path.join(test.make_directory("stream"), "s.gbpf")
-    recording = test.record_running("--stream", stream, "--pid", ",".join(map(str, pids)), "--rate", 10000,
+    recording = test.record_running("--stream", stream, "--pid", ",".join(map(str, pids)), "--rate", 20000,
                                     "--buffer-size", 1, "--ring")
     # About two megabytes of samples; sections of the kernel's symbols come before them.
     before = os.path.getsize(stream)

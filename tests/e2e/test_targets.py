@@ -7,8 +7,10 @@ import signal
 import subprocess
 import time
 
-from harness import PYTHON, children, descendants, expect, expect_equal, expect_match, is_alive, wait_until
+from harness import PYTHON, alone, children, descendants, expect, expect_equal, expect_match, is_alive, wait_until
 from test_captures import pause_s
+
+BESIDE_OTHERS = True
 
 LOOP = "while :; do :; done"
 FAMILY = 100
@@ -68,6 +70,7 @@ def wait_for_family(family):
     return family.stdout
 
 
+@alone
 def test_none_is_missed(test):
     """Children of children that are forked while it looks for them."""
     family = test.start([PYTHON, "-c", FAMILY_SCRIPT], stdin=subprocess.PIPE)

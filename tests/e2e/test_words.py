@@ -7,6 +7,8 @@ import pty
 
 from harness import PYTHON, Profile, expect, expect_equal, expect_match, wait_until
 
+BESIDE_OTHERS = True
+
 OPEN = ("load FILE at https://profiler.firefox.com (it stays in the browser), or as text: geckobpf report FILE")
 TABLES = "two profiles as tables: geckobpf report --json FILE, once for each"
 MERGE = "one profile of several raw captures: geckobpf convert FILE... -o OUT.json.gz"
