@@ -13,6 +13,7 @@
 #include "base/output.h"
 #include "format/format.h"
 #include "profile/profile.h"
+#include "recording/losses.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbol_files.h"
 
@@ -99,6 +100,10 @@ static int write_profile(const struct golden *golden, struct output *output)
 		{.name = "records_bad", .value = counts->bad_records},
 		{.name = "live_processes", .value = counts->live_processes},
 	};
+	const struct loss losses[] = {
+		{golden->first_ns, golden->first_ns + 100000000, 3, LOSS_TICKS},
+		{golden->first_ns + 400000000, golden->first_ns + 500000000, 7, LOSS_RING},
+	};
 	const struct recording_facts facts = {
 		.product = "golden",
 		.version = "0",
@@ -112,6 +117,8 @@ static int write_profile(const struct golden *golden, struct output *output)
 		.buffer_bytes = BUFFER_BYTES,
 		.threads = threads,
 		.features = features,
+		.losses = losses,
+		.loss_count = sizeof(losses) / sizeof(losses[0]),
 		.log = log,
 		.log_count = sizeof(log) / sizeof(log[0]),
 	};

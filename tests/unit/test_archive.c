@@ -20,6 +20,7 @@
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "geckobpf_abi.h"
+#include "recording/losses.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -39,6 +40,8 @@ static struct {
 
 static const char *const threads_asked[] = {"pid:42", NULL}, *const features[] = {"cpu", NULL};
 static const struct time_range pauses[] = {{7000000, 8000000}, {9000000, 0}};
+static const struct loss losses[] = {{6000000, 6100000, 1ULL << 40, LOSS_RING},
+				     {7000000, 7000000, 2, LOSS_TICKS}};
 static const struct recording_fact facts_logged[] = {{.name = "lost", .value = 3},
 						     {.name = "event", .text = "cpu-clock"}};
 
@@ -54,6 +57,8 @@ static void make_facts(void)
 		.is_cut = true,
 		.pauses = pauses,
 		.pause_count = 2,
+		.losses = losses,
+		.loss_count = 2,
 		.interval_ns = PERIOD_NS,
 		.buffer_bytes = 1 << 20,
 		.duration_s = 2.5,
@@ -228,6 +233,8 @@ static uint64_t count_samples(const struct archive *archive)
 
 static void assert_facts(const struct recording_facts *got)
 {
+	size_t i;
+
 	assert_string_equal(got->product, "demo");
 	assert_null(got->oscpu);
 	assert_int_equal(got->logical_cpus, 2);
@@ -242,6 +249,13 @@ static void assert_facts(const struct recording_facts *got)
 	assert_string_equal(got->features[0], "cpu");
 	assert_int_equal(got->pause_count, 2);
 	assert_memory_equal(got->pauses, pauses, sizeof(pauses));
+	assert_int_equal(got->loss_count, 2);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(got->losses[i].from_ns, losses[i].from_ns);
+		assert_int_equal(got->losses[i].to_ns, losses[i].to_ns);
+		assert_int_equal(got->losses[i].count, losses[i].count);
+		assert_int_equal(got->losses[i].cause, losses[i].cause);
+	}
 	assert_int_equal(got->log_count, 2);
 	assert_string_equal(got->log[0].name, "lost");
 	assert_int_equal(got->log[0].value, 3);
@@ -401,6 +415,31 @@ static void test_sections_without_sense(void **state)
 	close(fd);
 }
 
+/* What was lost is the sum of all sections, up to what makes no sense; newer causes are told, too. */
+static void test_losses_of_all_sections(void **state)
+{
+	static const uint8_t more[] = {LOSS_TICKS, 100, 5, 3, 200, 1, 120, 0, 9},
+			     cut[] = {LOSS_BAD, 120, 1, 7, LOSS_RING, 1};
+	struct archive archive;
+	int fd = make_file();
+
+	assert_int_equal(write_recording(&fd), 0);
+	append(&fd, ARCHIVE_LOSSES, more, sizeof(more));
+	append(&fd, ARCHIVE_LOSSES, cut, sizeof(cut));
+	assert_int_equal(archive_read(&archive, fd, NULL), 0);
+	assert_int_equal(archive.bad_sections, 1);
+	assert_int_equal(archive.facts.loss_count, 5);
+	assert_int_equal(archive.facts.losses[2].cause, LOSS_TICKS);
+	assert_int_equal(archive.facts.losses[2].from_ns, 100);
+	assert_int_equal(archive.facts.losses[2].to_ns, 105);
+	assert_int_equal(archive.facts.losses[2].count, 3);
+	assert_int_equal(archive.facts.losses[3].cause, LOSS_UNKNOWN);
+	assert_int_equal(archive.facts.losses[3].count, 9);
+	assert_int_equal(archive.facts.losses[4].count, 7);
+	archive_close(&archive);
+	close(fd);
+}
+
 static void test_no_head(void **state)
 {
 	struct archive archive;
@@ -467,6 +506,7 @@ int main(void)
 		FRESH(test_every_truncation),
 		FRESH(test_every_bit),
 		FRESH(test_sections_without_sense),
+		FRESH(test_losses_of_all_sections),
 		FRESH(test_no_head),
 		FRESH(test_no_interval),
 		cmocka_unit_test(test_no_memory),

@@ -132,6 +132,42 @@ static void has_words_for_losses(void **state)
 	fact_list_clear(&log);
 }
 
+/* Each cause has a counter of its own, which is told by its name in the table of causes; the sums are of all of a kind. */
+static void tells_losses_by_their_causes(void **state)
+{
+	struct counters counters = {
+		.sources = sources,
+		.samples_lost_recursion = 2,
+		.events_lost_recursion = 3,
+		.records = {.put_failed = 4, .bad_records = 5},
+		.records_lost_memory = 6,
+		.left_out = {.samples = 7, .events = 8},
+		.mappings_lost = 9,
+	};
+	uint64_t counts[LOSS_CAUSE_COUNT];
+	struct fact_list log = {0};
+	unsigned int cause, k;
+
+	counters.kernel[GB_STAT_RING_FULL] = 10;
+	counters.kernel[GB_STAT_CONTROL_FULL] = 11;
+	counters.kernel[GB_STAT_TARGETS_FULL] = 12;
+	counters.kernel[GB_STAT_TICKS_MISSED] = 13;
+	counters_losses(&counters, counts);
+	counters_log(&counters, &log);
+	for (cause = 0; cause < LOSS_CAUSE_COUNT; cause++) {
+		if (cause == LOSS_UNKNOWN || cause == LOSS_STREAM) {
+			assert_int_equal(counts[cause], 0);
+			continue;
+		}
+		assert_true(counts[cause] >= 2);
+		for (k = 0; k < cause; k++)
+			assert_true(counts[cause] != counts[k]);
+		assert_int_equal(find(&log, loss_words[cause].counter)->value, counts[cause]);
+	}
+	assert_non_null(find(&log, loss_words[LOSS_STREAM].counter));
+	fact_list_clear(&log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +175,7 @@ int main(void)
 		cmocka_unit_test(tells_what_there_may_be_if_there_is_any),
 		cmocka_unit_test(has_each_name_once),
 		cmocka_unit_test(has_words_for_losses),
+		cmocka_unit_test(tells_losses_by_their_causes),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -23,9 +23,9 @@
 #include "format/format.h"
 #include "geckobpf_abi.h"
 #include "profile/marker.h"
-#include "profile/marker.h"
 #include "profile/profile.h"
 #include "profile/sink.h"
+#include "recording/losses.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbol_files.h"
 #include "target/object.h"
@@ -244,6 +244,80 @@ static void pauses(void **state)
 	       "77.0: Recording paused Recording paused 930-1000\n");
 }
 
+/* ---- what was lost ------------------------------------------------------------------------------ */
+
+static const struct loss lost[] = {{1100 * MS, 1200 * MS, 3, LOSS_TICKS},
+				   {1940 * MS, 1960 * MS, 40, LOSS_RING},
+				   {900 * MS, 1010 * MS, 5, LOSS_CONTROL_RING}};
+
+static struct recording_facts lossy(void)
+{
+	struct recording_facts of = facts;
+
+	of.losses = lost;
+	of.loss_count = 3;
+	return of;
+}
+
+#define TICKS                                                                                      \
+	": Loss Ticks missed 100-200 count=3 why=a hypervisor had the CPUs, or interrupts were "   \
+	"off cpu=3000000 counter=timer_ticks_missed\n"
+#define RING(from)                                                                                 \
+	": Loss Samples lost " from                                                                \
+	"-960 count=40 why=the ring of samples was full counter=samples_lost_ring_full\n"
+#define CONTROL                                                                                    \
+	": Loss Events lost 0-10 count=5 why=the control ring was full "                           \
+	"counter=events_lost_ring_full\n"
+#define MAIN "4242.0: Thread Thread 20-900 threadName=w\"k\xff tid=4243 cpu=0\n"
+
+/* Not on each track: on that of the process which used most CPU time, of those that are shown. */
+static void losses_in_one_place(void **state)
+{
+	const struct profile_filter kernel_thread = {.process = "77"};
+	struct recording_facts of = lossy();
+	struct thread *busy;
+
+	processes_find(processes, 4242, 4242, 0)->died_ns = 1900 * MS;
+	expect(&of, NULL, MAIN "4242.0" TICKS "4242.0" RING("940") "4242.0" CONTROL);
+	expect(&of, &kernel_thread, "77.0" TICKS "77.0" RING("940") "77.0" CONTROL);
+	busy = add_thread(90, 90, 0, "busy");
+	busy->cpu_first_ns = 0;
+	busy->cpu_last_ns = 500 * MS;
+	expect(&of, NULL, MAIN "90.0" TICKS "90.0" RING("940") "90.0" CONTROL);
+}
+
+/* In parts of a recording, and where the begin was overwritten. */
+static void losses_of_a_time(void **state)
+{
+	const struct profile_filter late = {.from_ns = 905 * MS, .process = "4242.1"},
+				    none = {.from_ns = 300 * MS,
+					    .to_ns = 900 * MS,
+					    .process = "77"};
+	struct recording_facts of = lossy();
+
+	expect(&of, &late, "4242.1" RING("940"));
+	expect(&of, &none, "");
+	of.start_ns = 1150 * MS;
+	of.is_cut = true;
+	expect(&of, &(struct profile_filter){.to_ns = 400 * MS, .process = "77"},
+	       "77.0: Loss Ticks missed 0-50 count=3 why=a hypervisor had the CPUs, or interrupts "
+	       "were off cpu=3000000 counter=timer_ticks_missed\n");
+}
+
+/* A capture tells what was counted until it was written, up to its own end. */
+static void losses_after_the_end(void **state)
+{
+	struct recording_facts of = lossy();
+	const struct profile_filter kernel_thread = {.process = "77"};
+
+	of.until_ns = 1930 * MS;
+	expect(&of, &kernel_thread,
+	       "77.0" TICKS
+	       "77.0: Loss Samples lost 930-930 count=40 why=the ring of samples was full "
+	       "counter=samples_lost_ring_full\n"
+	       "77.0" CONTROL);
+}
+
 /* A recording that makes no sense ends, too. */
 static void its_own_ancestor(void **state)
 {
@@ -318,8 +392,16 @@ static int open_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(on_the_nearest_track), TEST(an_exec),        TEST(of_a_time), TEST(pauses),
-		TEST(its_own_ancestor),     TEST(in_each_format), TEST(no_memory),
+		TEST(on_the_nearest_track),
+		TEST(an_exec),
+		TEST(of_a_time),
+		TEST(pauses),
+		TEST(losses_in_one_place),
+		TEST(losses_of_a_time),
+		TEST(losses_after_the_end),
+		TEST(its_own_ancestor),
+		TEST(in_each_format),
+		TEST(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
+#include "recording/losses.h"
 #include "recording/merged_facts.h"
 
 #define BOOT "b1f0"
@@ -199,6 +200,37 @@ static void test_counters(void **state)
 	assert_null(find("old"));
 }
 
+/* As the counters; in the clock of the first one, however often it is asked. */
+static void test_losses(void **state)
+{
+	static const struct loss first[] = {{110, 120, 3, LOSS_RING}};
+	static const struct loss second[] = {{110, 120, 3, LOSS_RING}, {160, 170, 5, LOSS_TICKS}};
+	static const struct loss other[] = {{300, 310, 7, LOSS_RING}};
+	struct recording_facts a = make(100, 150), b = make(100, 200), c = make(300, 400);
+	const struct loss *losses;
+
+	a.losses = first;
+	a.loss_count = 1;
+	b.losses = second;
+	b.loss_count = 2;
+	c.losses = other;
+	c.loss_count = 1;
+	add(&a, "a");
+	assert_int_equal(get()->loss_count, 1);
+	add(&b, "b");
+	assert_int_equal(merged_facts_add(merged, &c, "c", 1000), 0);
+	(void)get();
+	assert_int_equal(get()->loss_count, 3);
+	losses = get()->losses;
+	assert_int_equal(losses[0].cause, LOSS_RING);
+	assert_int_equal(losses[0].count, 3);
+	assert_int_equal(losses[1].cause, LOSS_TICKS);
+	assert_int_equal(losses[1].from_ns, 160);
+	assert_int_equal(losses[2].from_ns, 1300);
+	assert_int_equal(losses[2].to_ns, 1310);
+	assert_int_equal(losses[2].count, 7);
+}
+
 static void test_texts(void **state)
 {
 	static const char *const of_a[] = {"pid:1", "pid:2", NULL}, *const of_b[] = {"pid:2", "*",
@@ -272,6 +304,7 @@ static int attempt(void *context)
 {
 	static const struct time_range pauses[] = {{120, 130}};
 	static const char *const list[] = {"a", "b", NULL};
+	static const struct loss losses[] = {{110, 120, 3, LOSS_RING}};
 	const struct recording_fact log[] = {{.name = "lost", .value = 3},
 					     {.name = "x", .text = "y"}};
 	struct recording_facts facts = make(100, 200);
@@ -282,6 +315,8 @@ static int attempt(void *context)
 	facts.product = facts.version = facts.oscpu = "text";
 	facts.pauses = pauses;
 	facts.pause_count = 1;
+	facts.losses = losses;
+	facts.loss_count = 1;
 	facts.log = log;
 	facts.log_count = 2;
 	facts.threads = facts.features = list;
@@ -304,9 +339,11 @@ int main(void)
 {
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		FRESH(test_one),         FRESH(test_times),      FRESH(test_pauses),
-		FRESH(test_moved),       FRESH(test_counters),   FRESH(test_texts),
-		FRESH(test_long_titles), FRESH(test_same_clock), cmocka_unit_test(test_no_memory),
+		FRESH(test_one),        FRESH(test_times),
+		FRESH(test_pauses),     FRESH(test_moved),
+		FRESH(test_counters),   FRESH(test_losses),
+		FRESH(test_texts),      FRESH(test_long_titles),
+		FRESH(test_same_clock), cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
  *              entries: size | bytes, oldest first
  *   LIVES      of program images, each: its key | flags | the key of what made it | exit status | the most memory that
  *              it had; flags: 1: exec made it, 2: the status is known
+ *   LOSSES     what was lost, each: cause (recording/losses.h) | from when | for how long | how many; all sections count
  *   END        until when | whether it is the last | pauses |
  *              the facts of the profilingLog, at most 4096; the last one counts, and the last that has facts
  *
@@ -20,7 +21,7 @@
  * A raw capture is written at once, or as the recording goes: then there is more of everything again and again, each
  * time in this order.
  *
- *   HEAD KERNEL    FILE PROCESS BLOCKS END    FILE PROCESS BLOCKS END    BLOCKS END    ...
+ *   HEAD KERNEL    FILE PROCESS BLOCKS LOSSES END    FILE PROCESS BLOCKS END    BLOCKS END    ...
  *
  * The numbers of threads are used again while it is recorded, but not between two ENDs: BLOCKS mean what the PROCESS
  * sections up to there say. Entries of an image are numbered from 0 on, so a reader sees that some are missing, and
@@ -38,6 +39,7 @@
 #include "base/pack.h"
 #include "recording/recording.h"
 
+struct loss;
 struct object;
 struct process;
 struct process_archived;
@@ -51,6 +53,7 @@ enum archive_kind {
 	ARCHIVE_BLOCKS = 5,
 	ARCHIVE_END = 6,
 	ARCHIVE_LIVES = 7,
+	ARCHIVE_LOSSES = 8,
 };
 
 /* Flags of LIVES. */
@@ -73,7 +76,7 @@ struct archive_writer {
 };
 
 /*
- * Each returns 0, -ENOMEM, or the section writer's error. HEAD, KERNEL and END go into the file at once, the others
+ * Each returns 0, -ENOMEM, or the section writer's error. HEAD, KERNEL, LOSSES and END go into the file at once, the others
  * when something of another kind comes, or enough of them, or archive_flush().
  */
 int archive_write_head(struct archive_writer *writer, const struct recording_facts *facts);
@@ -88,6 +91,8 @@ int archive_write_process(struct archive_writer *writer, struct process *process
 /* The entries behind those that are archived: `archived` says where they end, and is moved on. Compression is paused meanwhile. */
 int archive_write_blocks(struct archive_writer *writer, const struct process *process,
 			 struct process_archived *archived);
+/* Beside those that were written before. */
+int archive_write_losses(struct archive_writer *writer, const struct loss *losses, size_t count);
 /* `is_last`: nothing follows. */
 int archive_write_end(struct archive_writer *writer, const struct recording_facts *facts,
 		      bool is_last);

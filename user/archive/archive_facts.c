@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/pack.h"
 #include "recording/fact_list.h"
+#include "recording/losses.h"
 
 #define MAX_INTERVAL_NS (10 * NS_PER_SEC) /* longer ones are refused by readers of profiles */
 #define MAX_SOME 4096
@@ -134,6 +135,43 @@ void archive_unpack_head(struct archive *archive, struct unpacker *in)
 	if (!in->error && !facts->interval_ns)
 		in->error = -EBADMSG;
 	archive->texts->has_head = !in->error;
+}
+
+/* ---- LOSSES ---------------------------------------------------------------------------- */
+
+void archive_pack_losses(struct packer *packer, const struct loss *losses, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		pack_number(packer, losses[i].cause);
+		pack_number(packer, losses[i].from_ns);
+		pack_number(packer, losses[i].to_ns - losses[i].from_ns);
+		pack_number(packer, losses[i].count);
+	}
+}
+
+static void unpack_loss(struct losses *losses, struct unpacker *in)
+{
+	uint64_t cause = unpack_number(in, UINT64_MAX);
+	struct loss loss = {.cause = cause < LOSS_CAUSE_COUNT ? (enum loss_cause)cause
+							      : LOSS_UNKNOWN};
+
+	loss.from_ns = unpack_number(in, INT64_MAX);
+	loss.to_ns = loss.from_ns + unpack_number(in, INT64_MAX);
+	loss.count = unpack_number(in, UINT64_MAX);
+	if (!in->error)
+		losses_add(losses, &loss);
+}
+
+void archive_unpack_losses(struct archive *archive, struct unpacker *in)
+{
+	struct losses *losses = &archive->texts->losses;
+
+	while (!in->error && in->at < in->end)
+		unpack_loss(losses, in);
+	archive->facts.losses = losses->items;
+	archive->facts.loss_count = losses->count;
 }
 
 /* ---- END ------------------------------------------------------------------------------- */

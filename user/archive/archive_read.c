@@ -128,6 +128,7 @@ static void (*const readers[])(struct archive *archive, struct unpacker *in) = {
 	[ARCHIVE_BLOCKS] = archive_read_blocks,
 	[ARCHIVE_END] = archive_unpack_end,
 	[ARCHIVE_LIVES] = archive_read_lives,
+	[ARCHIVE_LOSSES] = archive_unpack_losses,
 };
 
 /* They need nothing that others say. */

@@ -12,6 +12,7 @@
 
 #include "base/pack.h"
 #include "recording/fact_list.h"
+#include "recording/losses.h"
 
 #define MAX_ITEMS (1U << 24) /* of a list in one section; and serials of files */
 
@@ -44,6 +45,7 @@ struct archive_texts {
 	const char **threads, **features;
 	struct time_range *pauses;
 	struct fact_list log;
+	struct losses losses;
 	struct {
 		struct object **items;
 		size_t count, capacity;

@@ -74,6 +74,16 @@ int archive_write_head(struct archive_writer *writer, const struct recording_fac
 	return archive_flush(writer);
 }
 
+int archive_write_losses(struct archive_writer *writer, const struct loss *losses, size_t count)
+{
+	int err = count ? begin_record(writer, ARCHIVE_LOSSES) : 0;
+
+	if (err || !count)
+		return err;
+	archive_pack_losses(&writer->records, losses, count);
+	return archive_flush(writer);
+}
+
 int archive_write_end(struct archive_writer *writer, const struct recording_facts *facts,
 		      bool is_last)
 {
@@ -377,6 +387,9 @@ static int write_all(struct archive_writer *writer, const struct recording *reco
 		err = archive_write_process(writer, processes_at(recording->processes, i), true);
 	if (!err)
 		err = write_all_blocks(writer, recording, progress);
+	if (!err)
+		err = archive_write_losses(writer, recording->facts->losses,
+					   recording->facts->loss_count);
 	return err ? err : write_end(writer, recording);
 }
 

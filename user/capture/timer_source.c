@@ -130,7 +130,6 @@ static const char *const programs[] = {"on_timer", NULL};
 
 static const struct source_counter counters[] = {
 	{"timer_ticks", GB_STAT_TICKS},
-	{"timer_ticks_missed", GB_STAT_TICKS_MISSED},
 	{"timer_ticks_of_other_threads", GB_STAT_TICKS_NOT_PICKED},
 	{NULL, 0},
 };

@@ -62,9 +62,9 @@ static void print_missed_ticks(const struct counters *counters)
 	const uint64_t missed = counters->kernel[GB_STAT_TICKS_MISSED];
 
 	if (missed > ticks / MISSED_SHOWN)
-		log_more("%" PRIu64 " timer ticks (%.1f %%) did not come in time for a sample: a "
-			 "hypervisor had the CPUs, or interrupts were off",
-			 missed, (double)missed * 100 / (double)(ticks + missed));
+		log_more("%" PRIu64 " timer ticks (%.1f %%) did not come in time for a sample: %s",
+			 missed, (double)missed * 100 / (double)(ticks + missed),
+			 loss_words[LOSS_TICKS].why);
 }
 
 static void print_forgotten(const struct expire_counts *expired)
@@ -82,6 +82,19 @@ static const char *why_too_slow(const struct session_saved *saved)
 				     "CAP_SYS_NICE, without --no-priority or chrt, or lower --rate";
 }
 
+/* How many of them for each cause; what was left out at the end has been told. */
+static void print_causes(const struct counters *counters, enum loss_kind kind)
+{
+	uint64_t counts[LOSS_CAUSE_COUNT];
+	unsigned int cause;
+
+	counters_losses(counters, counts);
+	counts[LOSS_LEFT_OUT] = counts[LOSS_EVENTS_LEFT_OUT] = 0;
+	for (cause = 0; cause < LOSS_CAUSE_COUNT; cause++)
+		if (counts[cause] && loss_words[cause].kind == kind)
+			log_more("%" PRIu64 " of them: %s", counts[cause], loss_words[cause].why);
+}
+
 /* What was left out is lost, too. */
 static void print_lost(const struct session_saved *saved)
 {
@@ -93,9 +106,11 @@ static void print_lost(const struct session_saved *saved)
 			 " samples, %" PRIu64 " events): %s",
 			 behind_s, behind_s, left_out->samples, left_out->events,
 			 why_too_slow(saved));
-	if (saved->counters.lost > left_out->samples)
-		log_warn("%" PRIu64 " samples were lost: %s",
-			 saved->counters.lost - left_out->samples, why_too_slow(saved));
+	if (saved->counters.lost <= left_out->samples)
+		return;
+	log_warn("%" PRIu64 " samples were lost: %s", saved->counters.lost - left_out->samples,
+		 why_too_slow(saved));
+	print_causes(&saved->counters, LOSS_OF_SAMPLES);
 }
 
 static void print_losses(const struct session_saved *saved)
@@ -118,10 +133,11 @@ static void print_losses(const struct session_saved *saved)
 		log_warn("the unwind tables of %" PRIu64
 			 " file%s found no room: stacks may be cut; raise --unwind-memory",
 			 no_room, no_room == 1 ? "" : "s");
-	if (counters->events_lost > counters->left_out.events)
-		log_warn("%" PRIu64
-			 " events were lost: some names, threads or libraries may be missing",
-			 counters->events_lost - counters->left_out.events);
+	if (counters->events_lost <= counters->left_out.events)
+		return;
+	log_warn("%" PRIu64 " events were lost: some names, threads or libraries may be missing",
+		 counters->events_lost - counters->left_out.events);
+	print_causes(counters, LOSS_OF_EVENTS);
 }
 
 /* Stacks that ended early, by reason: "12 stacks truncated: stack not readable". */

@@ -6,8 +6,8 @@
  *     └── send() ──> marker: name, times, the values of these fields ──> sink.h
  *
  * All that is asked for by a kind below is known of a recording as a whole: who made which process, when a thread
- * ended, when sampling paused. So there are no more markers than there are processes, threads and pauses in it, and what
- * the recording forgets (recording/expire.h) has no marker. What comes as records of its own is sent where the walk
+ * ended, when sampling paused, what was lost. So there are no more markers than there are processes, threads, pauses
+ * and losses in it, and what the recording forgets (recording/expire.h) has no marker. What comes as records of its own is sent where the walk
  * meets it instead, and has a row without send().
  */
 #ifndef GECKOBPF_PROFILE_MARKER_H
@@ -48,6 +48,7 @@ struct marker_pass {
 	struct profile_thread *main; /* of the process: what concerns all of it stands there */
 	struct profile_sink *sink;
 	const struct family *family;
+	bool is_busiest; /* what concerns all of the recording stands on this process */
 };
 
 struct marker_kind {
@@ -69,6 +70,7 @@ extern const struct marker_kind process_markers;
 extern const struct marker_kind exec_markers;
 extern const struct marker_kind thread_markers;
 extern const struct marker_kind pause_markers;
+extern const struct marker_kind loss_markers;
 
 struct marker_value {
 	bool is_known; /* or it is left out */

@@ -5,7 +5,7 @@
 #include "profile/sink.h"
 
 const struct marker_kind *const marker_table[] = {
-	&process_markers, &exec_markers, &thread_markers, &pause_markers, NULL,
+	&process_markers, &exec_markers, &thread_markers, &pause_markers, &loss_markers, NULL,
 };
 
 struct marker_value marker_text(const char *text, size_t length)

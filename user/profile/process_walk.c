@@ -463,6 +463,7 @@ static int send_markers(struct process_walk *walk)
 		.process = &walk->shown,
 		.sink = walk->pass->sink,
 		.family = walk->pass->family,
+		.is_busiest = walk->shown.process == walk->pass->busiest,
 	};
 	size_t i;
 

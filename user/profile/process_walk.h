@@ -10,6 +10,7 @@
 struct family;
 struct gather_track;
 struct libs;
+struct process;
 struct symbols;
 struct tally;
 
@@ -26,6 +27,7 @@ struct profile_pass {
 	struct symbols *symbols; /* the same; NULL: no names are wanted */
 	struct tally *tally;
 	const struct family *family; /* of the source */
+	const struct process *busiest; /* the same: of those that are shown; NULL: none is */
 	uint32_t source_count; /* those that were begun */
 	struct profile_summary summary; /* without the top */
 };

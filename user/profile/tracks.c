@@ -138,3 +138,43 @@ int tracks_find(struct tracks *tracks, const struct process *process, bool *has_
 	*has_track = *answer == HAS_TRACK;
 	return err;
 }
+
+static uint64_t used_ns(const struct gather_track *track)
+{
+	uint64_t sum_ns = 0;
+	size_t i, k;
+
+	for (i = 0; i < track->image_count; i++) {
+		const struct threads *threads = &track->images[i].process->threads;
+
+		for (k = 0; k < threads->count; k++)
+			if (threads->items[k]->cpu_first_ns < threads->items[k]->cpu_last_ns)
+				sum_ns += threads->items[k]->cpu_last_ns -
+					  threads->items[k]->cpu_first_ns;
+	}
+	return sum_ns;
+}
+
+int tracks_busiest(struct tracks *tracks, const struct process **out)
+{
+	const struct gathering *gathering = tracks->gathering;
+	uint64_t most_ns = 0;
+	size_t i;
+	int err = 0;
+
+	*out = NULL;
+	for (i = 0; i < gathering->track_count && !err; i++) {
+		const struct gather_track *track = &gathering->tracks[i];
+		uint64_t ns = used_ns(track);
+		bool has_track;
+
+		if (track->is_gathered || (*out && ns <= most_ns))
+			continue;
+		err = tracks_find(tracks, track->process, &has_track);
+		if (err || !has_track)
+			continue;
+		*out = track->process;
+		most_ns = ns;
+	}
+	return err;
+}

@@ -32,4 +32,10 @@ const struct process *tracks_process(const struct tracks *tracks, const struct p
  */
 int tracks_find(struct tracks *tracks, const struct process *process, bool *has_track);
 
+/*
+ * *out: the process that used most CPU time, of those that have one and are not gathered; NULL: there is none. Errors as
+ * above.
+ */
+int tracks_busiest(struct tracks *tracks, const struct process **out);
+
 #endif

@@ -89,8 +89,8 @@ static void add_counts(struct gather_counts *counts, const struct gather_counts 
 	counts->folded += more->folded;
 }
 
-/* Only a sink that has markers asks who belongs to whom. */
-static int open_family(struct profile_pass *pass, const struct gathering *gathering,
+/* On which processes markers stand: only a sink that has some asks. */
+static int find_places(struct profile_pass *pass, const struct gathering *gathering,
 		       struct family **family)
 {
 	struct tracks *tracks;
@@ -101,7 +101,9 @@ static int open_family(struct profile_pass *pass, const struct gathering *gather
 	err = tracks_open(&tracks, &pass->source->recording, &pass->input->filter, gathering);
 	if (err)
 		return err;
-	err = family_open(family, &pass->source->recording, tracks);
+	err = tracks_busiest(tracks, &pass->busiest);
+	if (!err)
+		err = family_open(family, &pass->source->recording, tracks);
 	tracks_close(tracks);
 	return err;
 }
@@ -110,7 +112,7 @@ static int walk_gathering(struct profile_pass *pass, const struct gathering *gat
 			  struct progress *all)
 {
 	struct family *family = NULL;
-	int err = open_family(pass, gathering, &family);
+	int err = find_places(pass, gathering, &family);
 
 	pass->family = family;
 	if (!err)
@@ -146,6 +148,7 @@ static int walk_first(struct profile_pass *pass)
 	struct gather_image image = {.process = first};
 	const struct gather_track track = {.process = first, .images = &image, .image_count = 1};
 
+	pass->busiest = first;
 	return first ? process_walk(pass, &track, true, NULL) : 0;
 }
 

@@ -3,6 +3,7 @@
 #include "recording/facts_copy.h"
 
 #include "base/array.h"
+#include "recording/losses.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -64,18 +65,24 @@ static int copy_log(struct facts_copy *out)
 	return err;
 }
 
-static int copy_pauses(struct facts_copy *out)
+/* NULL: no memory. */
+static const void *copy_items(struct facts_copy *out, const void *items, size_t count,
+			      size_t item_bytes)
+{
+	void *copy = own(out, calloc(count + 1, item_bytes));
+
+	if (copy && count)
+		memcpy(copy, items, count * item_bytes);
+	return copy;
+}
+
+static int copy_times(struct facts_copy *out)
 {
 	struct recording_facts *facts = &out->facts;
-	struct time_range *copy =
-		own(out, calloc(facts->pause_count + 1, sizeof(struct time_range)));
 
-	if (!copy)
-		return -ENOMEM;
-	if (facts->pause_count)
-		memcpy(copy, facts->pauses, facts->pause_count * sizeof(*copy));
-	facts->pauses = copy;
-	return 0;
+	facts->pauses = copy_items(out, facts->pauses, facts->pause_count, sizeof(*facts->pauses));
+	facts->losses = copy_items(out, facts->losses, facts->loss_count, sizeof(*facts->losses));
+	return facts->pauses && facts->losses ? 0 : -ENOMEM;
 }
 
 int facts_copy_make(struct facts_copy *out, const struct recording_facts *facts)
@@ -95,7 +102,7 @@ int facts_copy_make(struct facts_copy *out, const struct recording_facts *facts)
 	if (!err)
 		err = copy_list(out, &out->facts.features);
 	if (!err)
-		err = copy_pauses(out);
+		err = copy_times(out);
 	return err ? err : copy_log(out);
 }
 

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "recording/fact_list.h"
 #include "recording/facts_copy.h"
+#include "recording/losses.h"
 #include "recording/merged_log.h"
 #include "recording/time_ranges.h"
 
@@ -25,6 +26,7 @@ struct part {
 	struct facts_copy copy;
 	char *name;
 	uint64_t start_ns, end_ns, until_ns;
+	uint64_t later_ns; /* makes them those of the first one's clock */
 	struct time_ranges pauses;
 };
 
@@ -34,6 +36,7 @@ struct merged_facts {
 	/* Of the whole; `facts` points to the others. */
 	struct names threads, features;
 	struct time_ranges pauses;
+	struct losses losses;
 	struct fact_list log;
 	struct recording_part *parts;
 	char title[TITLE_BYTES];
@@ -231,6 +234,22 @@ static bool is_superseded(const struct merged_facts *merged, size_t index)
 	return false;
 }
 
+static void merge_losses(struct merged_facts *merged, const struct part *part)
+{
+	const struct recording_facts *facts = &part->copy.facts;
+	size_t i;
+
+	for (i = 0; i < facts->loss_count; i++) {
+		struct loss loss = facts->losses[i];
+
+		loss.from_ns = moved(loss.from_ns, part->later_ns);
+		loss.to_ns = moved(loss.to_ns, part->later_ns);
+		losses_add(&merged->losses, &loss);
+	}
+	merged->facts.losses = merged->losses.items;
+	merged->facts.loss_count = merged->losses.count;
+}
+
 static int merge_log(struct merged_facts *merged)
 {
 	const struct recording_facts **all = calloc(merged->count, sizeof(*all));
@@ -238,10 +257,13 @@ static int merge_log(struct merged_facts *merged)
 	int err = all ? 0 : -ENOMEM;
 
 	fact_list_clear(&merged->log);
+	merged->losses.count = 0;
 	for (i = 0; i < merged->count && !err; i++) {
 		all[i] = &merged->items[i]->copy.facts;
-		if (!is_superseded(merged, i))
-			err = merged_log_add(&merged->log, all[i]);
+		if (is_superseded(merged, i))
+			continue;
+		merge_losses(merged, merged->items[i]);
+		err = merged_log_add(&merged->log, all[i]);
 	}
 	if (!err)
 		merged_log_finish(&merged->log, all, merged->count);
@@ -322,6 +344,7 @@ int merged_facts_add(struct merged_facts *merged, const struct recording_facts *
 	part = calloc(1, sizeof(*part));
 	if (!part)
 		return -ENOMEM;
+	part->later_ns = later_ns;
 	part->start_ns = moved(facts->start_ns, later_ns);
 	part->end_ns = moved(facts->end_ns, later_ns);
 	part->until_ns = facts->until_ns ? moved(facts->until_ns, later_ns) : 0;

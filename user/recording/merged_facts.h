@@ -3,7 +3,9 @@
  * merged_facts.h - what several recordings say of themselves, as one.
  *
  *   time      from the earliest start to the latest end; paused is when none of them took samples
- *   log       as in merged_log.h. Raw captures of one recording count on, so the latest of them speaks for all
+ *   losses    of all of them, in one list
+ *   log       as in merged_log.h. Raw captures of one recording count on, so the latest of them speaks for all,
+ *             of its losses, too
  *   texts     the title names all; what they do not agree in is left out here, and is in the part of each in the log
  *
  * All times are in the clock of the first one.

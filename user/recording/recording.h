@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct loss;
 struct objects;
 struct processes;
 
@@ -57,6 +58,8 @@ struct recording_facts {
 	bool is_cut;
 	const struct time_range *pauses; /* in which no samples were taken */
 	size_t pause_count;
+	const struct loss *losses; /* see losses.h */
+	size_t loss_count;
 	uint64_t interval_ns;
 	uint64_t buffer_bytes; /* the limit of the profile buffer */
 	double duration_s; /* asked for; 0: none */

@@ -28,37 +28,44 @@ enum row_condition {
 };
 
 struct row {
-	const char *name;
+	const char *name; /* NULL: it has that of the loss */
+	enum loss_cause loss;
 	size_t offset; /* in struct counters, of 8 bytes */
 	enum row_condition condition;
 };
 
 #define SIZE_OF(field) sizeof(((struct counters *)0)->field)
 /* Divides by zero, which no compiler takes, if the field is not of 8 bytes. */
+#define OFFSET_OF(field) (offsetof(struct counters, field) / (SIZE_OF(field) == 8))
 #define ROW(name, field, condition)                                                                \
 	{                                                                                          \
-		name, offsetof(struct counters, field) / (SIZE_OF(field) == 8), condition          \
+		name, LOSS_UNKNOWN, OFFSET_OF(field), condition                                    \
+	}
+#define LOSS(cause, field, condition)                                                              \
+	{                                                                                          \
+		NULL, cause, OFFSET_OF(field), condition                                           \
 	}
 
 /* Of several recordings they add up, unless recording/merged_log.c has a row that says otherwise. */
 static const struct row rows[] = {
+	LOSS(LOSS_TICKS, kernel[GB_STAT_TICKS_MISSED], ALWAYS),
 	ROW("context_switches", kernel[GB_STAT_SWITCHES], ALWAYS),
 	ROW("samples_captured", kernel[GB_STAT_SAMPLES], ALWAYS),
-	ROW("samples_lost_ring_full", kernel[GB_STAT_RING_FULL], ALWAYS),
-	ROW("samples_lost_recursion", samples_lost_recursion, ALWAYS),
+	LOSS(LOSS_RING, kernel[GB_STAT_RING_FULL], ALWAYS),
+	LOSS(LOSS_RECURSION, samples_lost_recursion, ALWAYS),
 	ROW("samples_sent_raw", kernel[GB_STAT_RAW], ALWAYS),
-	ROW("events_lost_ring_full", kernel[GB_STAT_CONTROL_FULL], ALWAYS),
-	ROW("events_lost_recursion", events_lost_recursion, ALWAYS),
-	ROW("children_not_followed", kernel[GB_STAT_TARGETS_FULL], ALWAYS),
+	LOSS(LOSS_CONTROL_RING, kernel[GB_STAT_CONTROL_FULL], ALWAYS),
+	LOSS(LOSS_EVENTS_RECURSION, events_lost_recursion, ALWAYS),
+	LOSS(LOSS_TARGETS, kernel[GB_STAT_TARGETS_FULL], ALWAYS),
 	ROW("samples_recorded", records.samples, ALWAYS),
-	ROW("samples_lost_buffer", records.put_failed, ALWAYS),
-	ROW("records_lost_memory", records_lost_memory, ALWAYS),
-	ROW("samples_left_out_at_end", left_out.samples, IF_ANY),
-	ROW("events_left_out_at_end", left_out.events, IF_ANY),
+	LOSS(LOSS_BUFFER, records.put_failed, ALWAYS),
+	LOSS(LOSS_MEMORY, records_lost_memory, ALWAYS),
+	LOSS(LOSS_LEFT_OUT, left_out.samples, IF_ANY),
+	LOSS(LOSS_EVENTS_LEFT_OUT, left_out.events, IF_ANY),
 	ROW("bytes_left_out_at_end", left_out.bytes, IF_ANY),
 	ROW("behind_at_end_ns", behind_ns, IF_ANY),
-	ROW("records_bad", records.bad_records, ALWAYS),
-	ROW("mappings_lost_ring_full", mappings_lost, ALWAYS),
+	LOSS(LOSS_BAD, records.bad_records, ALWAYS),
+	LOSS(LOSS_MAPPINGS, mappings_lost, ALWAYS),
 	ROW("processes_forgotten", records.expired.processes, ALWAYS),
 	ROW("threads_forgotten", records.expired.threads, ALWAYS),
 	ROW("mappings_forgotten", records.expired.mappings, ALWAYS),
@@ -90,6 +97,8 @@ static const struct row rows[] = {
 	ROW("stream_cpu_ns", stream.cpu_ns, IN_STREAMS),
 };
 
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
 static bool is_told(const struct counters *counters, const struct row *row, uint64_t value)
 {
 	return row->condition == ALWAYS || (row->condition == IF_ANY && value) ||
@@ -106,17 +115,34 @@ static void log_sources(const struct counters *counters, struct fact_list *log)
 			fact_list_add_number(log, counter->name, counters->kernel[counter->stat]);
 }
 
-void counters_log(const struct counters *counters, struct fact_list *log)
+static uint64_t value_of(const struct counters *counters, const struct row *row)
 {
 	uint64_t value;
-	size_t i;
+
+	memcpy(&value, (const char *)counters + row->offset, sizeof(value));
+	return value;
+}
+
+void counters_log(const struct counters *counters, struct fact_list *log)
+{
+	const struct row *row;
 
 	log_sources(counters, log);
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		memcpy(&value, (const char *)counters + rows[i].offset, sizeof(value));
-		if (is_told(counters, &rows[i], value))
-			fact_list_add_number(log, rows[i].name, value);
-	}
+	for (row = rows; row < rows + ROW_COUNT; row++)
+		if (is_told(counters, row, value_of(counters, row)))
+			fact_list_add_number(log,
+					     row->name ? row->name : loss_words[row->loss].counter,
+					     value_of(counters, row));
+}
+
+void counters_losses(const struct counters *counters, uint64_t counts[LOSS_CAUSE_COUNT])
+{
+	const struct row *row;
+
+	memset(counts, 0, LOSS_CAUSE_COUNT * sizeof(*counts));
+	for (row = rows; row < rows + ROW_COUNT; row++)
+		if (!row->name)
+			counts[row->loss] = value_of(counters, row);
 }
 
 /* ---- counting ---------------------------------------------------------------------- */
@@ -133,12 +159,20 @@ static void count_kernel(const struct session *session, struct counters *counter
 			counters->samples_lost_recursion += costs[i].missed;
 		else
 			counters->events_lost_recursion += costs[i].missed;
-		log_debug("BPF program %s: %" PRIu64 " runs, %" PRIu64 " ns, %" PRIu64 " missed",
-			  costs[i].name, costs[i].runs, costs[i].ns, costs[i].missed);
 	}
 	counters->ring_bytes = kernel_side_ring_bytes(session->kernel);
 	counters->mappings_lost = sideband_lost(session->sideband);
 	counters->tables = publisher_get_stats(session->publisher);
+}
+
+static void log_costs(const struct session *session)
+{
+	struct program_cost costs[MAX_PROGRAMS];
+	size_t count = kernel_side_costs(session->kernel, costs, MAX_PROGRAMS), i;
+
+	for (i = 0; i < count; i++)
+		log_debug("BPF program %s: %" PRIu64 " runs, %" PRIu64 " ns, %" PRIu64 " missed",
+			  costs[i].name, costs[i].runs, costs[i].ns, costs[i].missed);
 }
 
 static void count_records(const struct session *session, struct counters *counters)
@@ -189,12 +223,16 @@ static void count_buffer(const struct session *session, struct counters *counter
 
 static void sum_up(struct counters *counters)
 {
-	counters->lost = counters->kernel[GB_STAT_RING_FULL] + counters->samples_lost_recursion +
-			 counters->records.put_failed + counters->left_out.samples;
-	counters->events_lost =
-		counters->events_lost_recursion + counters->kernel[GB_STAT_CONTROL_FULL] +
-		counters->kernel[GB_STAT_TARGETS_FULL] + counters->records_lost_memory +
-		counters->records.bad_records + counters->mappings_lost + counters->left_out.events;
+	uint64_t counts[LOSS_CAUSE_COUNT], *sums[LOSS_KIND_COUNT] = {
+						   [LOSS_OF_SAMPLES] = &counters->lost,
+						   [LOSS_OF_EVENTS] = &counters->events_lost,
+					   };
+	size_t i;
+
+	counters_losses(counters, counts);
+	for (i = 0; i < LOSS_CAUSE_COUNT; i++)
+		if (sums[loss_words[i].kind])
+			*sums[loss_words[i].kind] += counts[i];
 }
 
 /* After what was overwritten, and after what was forgotten. */
@@ -208,12 +246,20 @@ static uint64_t begin_ns(const struct session *session)
 	return hidden_ns >= session->start_ns ? hidden_ns + 1 : session->start_ns;
 }
 
-void counters_collect(const struct session *session, struct counters *out)
+void counters_collect_losses(const struct session *session, struct counters *out)
 {
-	*out = (struct counters){.from_ns = begin_ns(session), .end_ns = session->end_ns};
-	out->is_ring = session->config->ring;
+	*out = (struct counters){0};
 	count_kernel(session, out);
 	count_records(session, out);
-	count_buffer(session, out);
 	sum_up(out);
+}
+
+void counters_collect(const struct session *session, struct counters *out)
+{
+	counters_collect_losses(session, out);
+	out->from_ns = begin_ns(session);
+	out->end_ns = session->end_ns;
+	out->is_ring = session->config->ring;
+	count_buffer(session, out);
+	log_costs(session);
 }

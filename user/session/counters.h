@@ -15,6 +15,7 @@
 #include "capture/drain.h"
 #include "capture/publish.h"
 #include "geckobpf_abi.h"
+#include "recording/losses.h"
 #include "recording/records.h"
 #include "target/process.h"
 
@@ -65,6 +66,12 @@ struct counters {
 
 /* As of now. */
 void counters_collect(const struct session *session, struct counters *out);
+
+/* Of all that, only what was lost: a few system calls. */
+void counters_collect_losses(const struct session *session, struct counters *out);
+
+/* How many were lost for each cause. Of LOSS_STREAM only the stream knows. */
+void counters_losses(const struct counters *counters, uint64_t counts[LOSS_CAUSE_COUNT]);
 
 /* Adds them to the log, by name. */
 void counters_log(const struct counters *counters, struct fact_list *log);

@@ -23,7 +23,7 @@ static void describe_filter(const struct session *session, struct gathered_facts
 	out->features[2] = session->config->kernel_stacks ? "kernel" : NULL;
 }
 
-void gathered_facts_collect(const struct session *session, struct gathered_facts *out)
+void gathered_facts_collect(struct session *session, struct gathered_facts *out)
 {
 	const struct session_config *config = session->config;
 	const char *name = config->all ? "all processes" : session->target.name;
@@ -31,6 +31,7 @@ void gathered_facts_collect(const struct session *session, struct gathered_facts
 
 	machine_facts_read(&out->machine);
 	counters_collect(session, &out->counters);
+	loss_watch_look(&session->loss_watch, &out->counters, session->end_ns);
 	from_ns = out->counters.from_ns;
 	describe_filter(session, out);
 	out->facts = (struct recording_facts){
@@ -46,6 +47,8 @@ void gathered_facts_collect(const struct session *session, struct gathered_facts
 		.is_cut = from_ns != session->start_ns,
 		.pauses = session->pauses.items,
 		.pause_count = session->pauses.count,
+		.losses = session->loss_watch.all.items,
+		.loss_count = session->loss_watch.all.count,
 		.interval_ns = sampling_period_ns(config->rate_hz),
 		.buffer_bytes = config->buffer_bytes,
 		.duration_s = config->duration_s,

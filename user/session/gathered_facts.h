@@ -24,8 +24,11 @@ struct gathered_facts {
 	const char *features[4];
 };
 
-/* As of now, with the counters, and without the log. */
-void gathered_facts_collect(const struct session *session, struct gathered_facts *out);
+/*
+ * As of now, with the counters and losses, and without the log. The losses are the session's: they change when it looks for
+ * them again.
+ */
+void gathered_facts_collect(struct session *session, struct gathered_facts *out);
 
 /*
  * The counters and settings (setting_facts.h) become the log. `symbols_error`: as setting_facts_add(). 0; -ENOMEM: what

@@ -171,6 +171,7 @@ int session_begin(struct session *session, struct error *error)
 	if (!err)
 		err = forget_cpu_time(session);
 	session->start_ns = session->end_ns = clock_now_ns();
+	session->loss_watch.looked_ns = session->start_ns;
 	session->start_real_ns = clock_ns(CLOCK_REALTIME);
 	if (!err)
 		err = sources_start(session->sources, session->kernel);

@@ -11,6 +11,7 @@
 #include "capture/source.h"
 #include "geckobpf_names.h"
 #include "profile/profile.h"
+#include "session/loss_watch.h"
 #include "session/phase.h"
 #include "session/session.h"
 #include "target/account.h"
@@ -54,6 +55,7 @@ struct session {
 	uint64_t begin_ns; /* when samples are to be taken from */
 	uint64_t start_ns, start_real_ns, end_ns;
 	uint64_t next_second_ns;
+	struct loss_watch loss_watch;
 	struct stages stages; /* of what comes after the recording */
 	uint64_t next_roll_ns; /* when to call the roll next (retention.c) */
 	/* No profile shows samples up to then, so what ended before may be forgotten. */

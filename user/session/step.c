@@ -15,6 +15,7 @@
 #include "capture/drain.h"
 #include "capture/sources.h"
 #include "recording/records.h"
+#include "session/counters.h"
 #include "session/retention.h"
 #include "session/snapshot.h"
 #include "session/state.h"
@@ -112,6 +113,18 @@ static int each_second(struct session *session, uint64_t now_ns)
 	return err ? err : drain_update(session->drain);
 }
 
+/* What was lost before it began counts as lost then. */
+static void look_for_losses(struct session *session, uint64_t now_ns)
+{
+	struct counters counters;
+
+	if (session->phase == PHASE_WAITING ||
+	    now_ns < session->loss_watch.looked_ns + LOSS_WATCH_NS)
+		return;
+	counters_collect_losses(session, &counters);
+	loss_watch_look(&session->loss_watch, &counters, now_ns);
+}
+
 static int begin_in_time(struct session *session, uint64_t *now_ns, struct error *error)
 {
 	int err;
@@ -153,6 +166,7 @@ static int work(struct session *session, uint64_t now_ns)
 	profile_memory_fulfil(session->memory);
 	if (!err)
 		err = each_second(session, now_ns);
+	look_for_losses(session, clock_now_ns());
 	stream_poll(session->stream, clock_now_ns());
 	snapshot_poll(session->snapshot);
 	if (!err)

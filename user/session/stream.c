@@ -37,6 +37,7 @@ struct stream {
 	uint64_t next_ns, next_log_ns;
 	uint64_t next_serial; /* files before it are written */
 	uint64_t cpu_ns; /* that it took */
+	uint64_t missed; /* samples, of which the losses in the file tell */
 };
 
 static void fail(struct stream *stream, int err, bool is_last)
@@ -190,16 +191,36 @@ static int write_processes(struct stream *stream)
 	return err;
 }
 
-static int collect_log(struct stream *stream)
+static int collect_log(struct stream *stream, uint64_t now_ns)
 {
 	struct counters *counters = &stream->gathered.counters;
 
 	counters_collect(stream->session, counters);
+	loss_watch_look(&stream->session->loss_watch, counters, now_ns);
 	counters->overwritten = stream->writer.missed;
 	counters->stream.bytes = output_bytes_in(stream->output);
 	counters->stream.cpu_ns = stream->cpu_ns;
 	counters->stream.damaged = stream->writer.damaged;
 	return gathered_facts_log(stream->session, 0, &stream->gathered);
+}
+
+static int write_losses(struct stream *stream, uint64_t now_ns)
+{
+	struct losses *losses = &stream->session->loss_watch.unwritten;
+	const struct loss missed = {
+		.from_ns = stream->next_ns - STREAM_NS,
+		.to_ns = now_ns,
+		.count = stream->writer.missed - stream->missed,
+		.cause = LOSS_STREAM,
+	};
+	int err;
+
+	if (missed.count)
+		losses_add(losses, &missed);
+	stream->missed = stream->writer.missed;
+	err = archive_write_losses(&stream->writer, losses->items, losses->count);
+	losses->count = 0;
+	return err;
 }
 
 static int write_end(struct stream *stream, uint64_t now_ns, bool is_last)
@@ -209,9 +230,11 @@ static int write_end(struct stream *stream, uint64_t now_ns, bool is_last)
 
 	facts->log_count = 0;
 	if (is_last || now_ns >= stream->next_log_ns) {
-		err = collect_log(stream);
+		err = collect_log(stream, now_ns);
 		stream->next_log_ns = now_ns + LOG_NS;
 	}
+	if (!err)
+		err = write_losses(stream, now_ns);
 	if (err)
 		return err;
 	facts->end_ns = now_ns;
