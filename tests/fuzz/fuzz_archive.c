@@ -82,7 +82,8 @@ static void write_profile(const struct archive *archive)
 {
 	struct profile_input input = {.recording.facts = &archive->facts,
 				      .recording.processes = archive->processes,
-				      .recording.objects = archive->objects};
+				      .recording.objects = archive->objects,
+				      .max_frames = 1000};
 	struct profile_summary summary = {.top_count = 3};
 	struct kernel_symbols *kernel = NULL;
 	char path[32];

@@ -488,6 +488,9 @@ static int attempt(void *context)
 			assert_facts(&archive.facts);
 		archive_close(&archive);
 	}
+	/* What finds no memory to be made smaller in stays as it is. */
+	if (!err && alloc_hit)
+		err = -ENOMEM;
 	drop_recording();
 	close(fd);
 	return err;

@@ -130,11 +130,26 @@ static void test_damaged(void **state)
 	zstd[4] ^= 8;
 }
 
+/* So many of them that they are not unpacked. */
+static size_t compress_zeroes(char *out, size_t room)
+{
+	const size_t count = 24 << 20;
+	char *plain = calloc(1, count);
+	size_t size;
+
+	assert_non_null(plain);
+	size = ZSTD_compress(out, room, plain, count, 1);
+	assert_false(ZSTD_isError(size));
+	free(plain);
+	return size;
+}
+
 static void test_too_large(void **state)
 {
+	static char zeroes[32768];
 	struct error error;
 	char *out;
-	size_t size;
+	size_t size, zeroes_bytes;
 
 	(void)state;
 	assert_int_equal(read_bytes(gzip, gzip_bytes, TEXT_BYTES - 1, &out, &size, &error), -EFBIG);
@@ -143,6 +158,9 @@ static void test_too_large(void **state)
 	assert_int_equal(read_bytes(text, TEXT_BYTES, TEXT_BYTES - 1, &out, &size, NULL), -EFBIG);
 	assert_int_equal(read_bytes(text, TEXT_BYTES, TEXT_BYTES, &out, &size, NULL), 0);
 	free(out);
+	/* What was made to be much larger than it is. */
+	zeroes_bytes = compress_zeroes(zeroes, sizeof(zeroes));
+	assert_int_equal(read_bytes(zeroes, zeroes_bytes, 64 << 20, &out, &size, &error), -EFBIG);
 	/* It has no end. */
 	assert_int_equal(content_read("/dev/zero", MAX_BYTES, &out, &size, NULL), -EFBIG);
 }

@@ -417,6 +417,31 @@ static void test_depth(void **state)
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
+/* Objects with nothing in them take a hundred times their text. */
+static void test_trees(void **state)
+{
+	static const char begin[] = "{\"threads\":[{\"x\":[{}", end[] = "]}]}";
+	const size_t count = 400000;
+	char *text = malloc(sizeof(begin) + 3 * count + sizeof(end)), *at = text;
+	struct stack_profile *profile;
+	struct error error = {0};
+	size_t i;
+
+	(void)state;
+	assert_non_null(text);
+	at = stpcpy(at, begin);
+	for (i = 0; i < count; i++)
+		at = stpcpy(at, ",{}");
+	at = stpcpy(at, end);
+	assert_int_equal(stack_profile_open(&profile), 0);
+	assert_int_equal(gecko_reader_parse(profile, "x", text, (size_t)(at - text), &error),
+			 -EFBIG);
+	assert_string_equal(error.cause,
+			    "byte 12: what begins there would take more than 40 MB of memory");
+	stack_profile_close(profile);
+	free(text);
+}
+
 static int attempt(void *context)
 {
 	struct stack_profile *profile;
@@ -450,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_every_truncation),
 		cmocka_unit_test(test_every_byte),
 		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_trees),
 		cmocka_unit_test(test_no_memory),
 	};
 

@@ -368,8 +368,11 @@ static int run_chunks(const struct stacks_limits *limits, struct outcome *outcom
 
 static void forgetting_changes_nothing_but_numbers(void **state)
 {
-	static const struct stacks_limits small[] = {{1, 0}, {300, 0}, {0, 1024}, {500, 2048}};
-	const struct stacks_limits unlimited = {SIZE_MAX, SIZE_MAX};
+	static const struct stacks_limits small[] = {{.stacks = 1},
+						     {.stacks = 300},
+						     {.slot_bytes = 1024},
+						     {.stacks = 500, .slot_bytes = 2048}};
+	const struct stacks_limits unlimited = {.stacks = SIZE_MAX, .slot_bytes = SIZE_MAX};
 	struct outcome all, some;
 	size_t i;
 
@@ -381,6 +384,14 @@ static void forgetting_changes_nothing_but_numbers(void **state)
 	}
 }
 
+static void nodes_have_a_limit(void **state)
+{
+	const struct stacks_limits few = {.nodes = 10};
+	struct outcome outcome;
+
+	assert_int_equal(run_chunks(&few, &outcome), -E2BIG);
+}
+
 static int attempt(void *context)
 {
 	struct outcome outcome;
@@ -390,7 +401,7 @@ static int attempt(void *context)
 
 static void failing_allocations(void **state)
 {
-	struct stacks_limits limits = {300, 4096};
+	struct stacks_limits limits = {.stacks = 300, .slot_bytes = 4096};
 
 	assert_true(alloc_fail_each(attempt, &limits) > 20);
 }
@@ -405,6 +416,7 @@ int main(void)
 		cmocka_unit_test(no_stack_is_too_deep),
 		cmocka_unit_test(eras_by_turns),
 		cmocka_unit_test(forgetting_changes_nothing_but_numbers),
+		cmocka_unit_test(nodes_have_a_limit),
 		cmocka_unit_test(failing_allocations),
 	};
 

@@ -120,12 +120,14 @@ struct archive {
 	uint64_t bad_sections;
 	/* entries that are missing between others, of unknown images, or could not be put */
 	uint64_t lost_blocks;
+	uint64_t memory_left; /* of what the content of the file may take: see archive_budget.h */
 	struct archive_texts *texts;
 };
 
 /*
  * 0; -EBADMSG: not a raw capture, or not even its head can be read; -EPROTONOSUPPORT: of a version that is not known;
- * -ENOMEM; -errno. Damage behind the head is no error: it is counted.
+ * -E2BIG: its content would take far more memory than the content of such a file ever does; -ENOMEM; -errno. Damage
+ * behind the head is no error: it is counted.
  */
 int archive_read(struct archive *out, int fd, struct progress *progress);
 /* Only the facts that HEAD has; errors as above. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "archive/archive.h"
+#include "archive/archive_budget.h"
 #include "archive/archive_reader.h"
 #include "base/array.h"
 #include "buffer/entry.h"
@@ -75,15 +76,14 @@ static bool is_welcome(const struct archive *archive, const struct image_key *ke
 {
 	const struct archive_texts *texts = archive->texts;
 	const struct process *process = find_image(archive, key);
-	uint64_t threads = processes_thread_count(archive->processes),
-		 numbers = texts->number_count;
+	uint64_t numbers = texts->number_count;
 
 	if (!process && processes_life_steps(archive->processes) > MAX_LIFE_STEPS &&
 	    processes_latest(archive->processes, key->tgid))
 		return false;
 	if (process && process->number < texts->images.count)
 		numbers -= texts->images.items[process->number].count;
-	return threads < texts->max_threads && numbers + said < threads + MAX_NUMBERS;
+	return numbers + said < processes_thread_count(archive->processes) + MAX_NUMBERS;
 }
 
 /* ---- threads --------------------------------------------------------------------------- */
@@ -147,14 +147,18 @@ static void read_thread(struct archive *archive, struct unpacker *in, const stru
 		in->error = processes_thread(archive->processes, &task, &thread);
 	if (in->error)
 		return;
+	is_new = processes_thread_count(archive->processes) > before;
+	if (is_new)
+		in->error = archive_spend(archive, ARCHIVE_THREAD_BYTES);
 	/* Not of this image, though so named: its key is that of a thread met before. */
 	if (*process && *process != thread->process) {
 		in->error = -EBADMSG;
 		return;
 	}
 	*process = thread->process;
-	image = image_of(archive, thread->process);
-	is_new = processes_thread_count(archive->processes) > before;
+	image = in->error ? NULL : image_of(archive, thread->process);
+	if (in->error)
+		return;
 	in->error = image ? archive_number_thread(archive, image, thread, said, is_new) : -ENOMEM;
 	if (!in->error)
 		read_thread_facts(in, thread);
@@ -181,7 +185,9 @@ static void add_mapping(struct archive *archive, struct unpacker *in, struct pro
 	}
 	texts->mapping_steps += process->space.count;
 	note_code(mapping->object, mapping->offset, mapping->end - mapping->start);
-	in->error = address_space_add(&process->space, mapping);
+	in->error = archive_spend(archive, ARCHIVE_MAPPING_BYTES);
+	if (!in->error)
+		in->error = address_space_add(&process->space, mapping);
 }
 
 /* `process` NULL: what is said is left out. */
@@ -256,6 +262,8 @@ static void read_process(struct archive *archive, struct unpacker *in)
 	for (i = 0; i < threads && !in->error; i++)
 		read_thread(archive, in, &key, &process);
 	/* Without threads, and not met before: the section that said more of it is damaged. */
+	if (!in->error && process && is_new)
+		in->error = archive_spend(archive, ARCHIVE_IMAGE_BYTES);
 	if (!in->error && process && is_new)
 		process->life = processes_choose_life(archive->processes, process, facts.life);
 	if (!in->error && process)
@@ -338,12 +346,22 @@ static void put_entry(struct archive *archive, const struct process *process,
 	archive->lost_blocks += image->is_torn;
 }
 
+static int spend_on_buffer(struct archive *archive, const struct process *process)
+{
+	if (process->buffer)
+		return 0;
+	return archive_spend(archive,
+			     process->died_ns ? ARCHIVE_ENDED_BUFFER_BYTES : ARCHIVE_BUFFER_BYTES);
+}
+
 static void read_run(struct archive *archive, struct unpacker *in, struct process *process,
 		     uint64_t first)
 {
 	struct archive_image *image = image_of(archive, process);
 
-	in->error = image ? archive_need_buffer(archive, process) : -ENOMEM;
+	in->error = image ? spend_on_buffer(archive, process) : -ENOMEM;
+	if (!in->error)
+		in->error = archive_need_buffer(archive, process);
 	if (!in->error)
 		begin_run(archive, image, first);
 	while (!in->error && in->at < in->end) {
@@ -356,6 +374,9 @@ static void read_run(struct archive *archive, struct unpacker *in, struct proces
 			put_entry(archive, process, image,
 				  (struct unpacker){bytes, bytes + size, 0});
 	}
+	/* As a rule this is all: no room is kept for more. */
+	if (process->died_ns && process->buffer)
+		profile_buffer_finish(process->buffer);
 }
 
 /* A run of an image whose section is damaged. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "archive/archive.h"
+#include "archive/archive_budget.h"
 #include "archive/archive_reader.h"
 #include "base/array.h"
 #include "base/clock.h"
@@ -22,13 +23,15 @@
 
 static int reserve_number(struct archive *archive, struct archive_image *image, uint32_t number)
 {
-	int err = array_reserve((void **)&image->items, &image->capacity, (size_t)number + 1,
-				sizeof(*image->items));
+	uint64_t more = image->count <= number ? number + 1 - image->count : 0;
+	int err = archive_spend(archive, more * 2 * sizeof(*image->items));
 
+	if (!err)
+		err = array_reserve((void **)&image->items, &image->capacity, (size_t)number + 1,
+				    sizeof(*image->items));
 	if (err)
 		return err;
-	if (image->count <= number)
-		archive->texts->number_count += number + 1 - image->count;
+	archive->texts->number_count += more;
 	while (image->count <= number)
 		image->items[image->count++] = (struct number_use){0};
 	return 0;
@@ -45,7 +48,7 @@ static void take_number(struct archive_image *image, struct thread *thread, uint
 }
 
 /* From now on, samples that say `said` are the thread's. */
-static int add_alias(const struct archive *archive, struct threads *threads, struct number_use *use,
+static int add_alias(struct archive *archive, struct threads *threads, struct number_use *use,
 		     struct thread_alias alias)
 {
 	const uint64_t end_ns = archive->facts.end_ns;
@@ -54,6 +57,8 @@ static int add_alias(const struct archive *archive, struct threads *threads, str
 		alias.since_ns = end_ns > BETWEEN_NS ? end_ns - BETWEEN_NS : 1;
 	if (use->has_owner && alias.since_ns <= use->since_ns)
 		alias.since_ns = use->since_ns + 1;
+	if (archive_spend(archive, 2 * sizeof(alias)))
+		return -E2BIG;
 	if (ARRAY_ROOM(&threads->aliases))
 		return -ENOMEM;
 	threads->aliases.items[threads->aliases.count++] = alias;

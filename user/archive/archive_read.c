@@ -6,6 +6,7 @@
  * What sections refer to comes before them in the file; if it was damaged, they are left out, too.
  */
 #include "archive/archive.h"
+#include "archive/archive_budget.h"
 #include "archive/archive_facts.h"
 #include "archive/archive_reader.h"
 
@@ -27,10 +28,6 @@
 #include "target/object.h"
 #include "target/process.h"
 
-#define MAX_KERNEL_BYTES                                                                           \
-	(256ULL << 20) /* ten times those of a usual kernel; they are kept in memory */
-/* A thread takes six bytes of a file or more, hundreds of bytes in memory. */
-#define MAX_THREADS(file_bytes) ((1U << 18) + (file_bytes) / 2)
 #define MEMORY_LIMIT (1ULL << 50) /* what is in the file is to be kept whole */
 
 uint64_t archive_unpack_count(struct unpacker *in)
@@ -51,11 +48,6 @@ static void read_kernel(struct archive *archive, struct unpacker *in)
 	const size_t size = (size_t)(in->end - in->at);
 	int err = 0;
 
-	if (archive->texts->kernel_bytes + size > MAX_KERNEL_BYTES) {
-		in->error = -EBADMSG;
-		return;
-	}
-	archive->texts->kernel_bytes += size;
 	if (archive->kallsyms_fd < 0)
 		archive->kallsyms_fd = memfd_create("kallsyms", MFD_CLOEXEC);
 	if (archive->kallsyms_fd < 0)
@@ -71,9 +63,12 @@ static void read_kernel(struct archive *archive, struct unpacker *in)
 static int enter_file(struct archive *archive, size_t serial, struct object *object)
 {
 	struct archive_texts *texts = archive->texts;
-	int err = array_reserve((void **)&texts->files.items, &texts->files.capacity, serial + 1,
-				sizeof(*texts->files.items));
+	size_t more = serial < texts->files.count ? 0 : serial + 1 - texts->files.count;
+	int err = archive_spend(archive, ARCHIVE_OBJECT_BYTES + more * 2 * sizeof(object));
 
+	if (!err)
+		err = array_reserve((void **)&texts->files.items, &texts->files.capacity,
+				    serial + 1, sizeof(*texts->files.items));
 	if (err)
 		return err;
 	while (texts->files.count <= serial)
@@ -137,6 +132,14 @@ static bool may_be_first(uint16_t kind)
 	return kind == ARCHIVE_HEAD || kind == ARCHIVE_KERNEL;
 }
 
+/* What a section says is kept, but for the last END, which replaces those before; its numbers become larger. */
+static int spend_on(struct archive *archive, const struct section *section)
+{
+	if (section->kind != ARCHIVE_END)
+		return archive_spend(archive, section->size);
+	return section->size > archive->memory_left / sizeof(struct time_range) ? -E2BIG : 0;
+}
+
 /* 0, or what ends the reading. */
 static int take_section(struct archive *archive, const struct section *section)
 {
@@ -149,7 +152,9 @@ static int take_section(struct archive *archive, const struct section *section)
 	}
 	if (!archive->texts->has_head && !may_be_first(section->kind))
 		return -EBADMSG;
-	readers[section->kind](archive, &in);
+	in.error = spend_on(archive, section);
+	if (!in.error)
+		readers[section->kind](archive, &in);
 	if (in.error == -EBADMSG || archive->texts->refused > refused)
 		archive->bad_sections++;
 	return in.error == -EBADMSG ? 0 : in.error;
@@ -163,7 +168,7 @@ static int read_sections(struct archive *archive, struct section_reader *reader,
 	struct progress part;
 	int got, err = 0;
 
-	archive->texts->max_threads = MAX_THREADS(section_reader_size(reader));
+	archive->memory_left = archive_budget(section_reader_size(reader));
 	progress_split(&part, progress, 1, "reading", section_reader_size(reader) + 1);
 	while (!err && (got = section_read(reader, &section)) != 0) {
 		err = got < 0 ? got : take_section(archive, &section);
@@ -202,6 +207,8 @@ int archive_read_head(struct archive *out, int fd)
 		archive.texts = calloc(1, sizeof(*archive.texts));
 	if (!err && !archive.texts)
 		err = -ENOMEM;
+	if (!err)
+		archive.memory_left = archive_budget(section_reader_size(reader));
 	while (!err && !archive.texts->has_head && (got = section_read(reader, &section)) > 0)
 		if (section.kind != ARCHIVE_KERNEL)
 			err = take_section(&archive, &section);

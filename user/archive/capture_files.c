@@ -2,6 +2,7 @@
 /* capture_files.c - see capture_files.h. */
 #include "archive/capture_files.h"
 
+#include "archive/archive_budget.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/progress.h"
@@ -35,6 +36,12 @@ static int say(const struct reading *reading, const char *path, int err)
 		error_set(reading->error, err, path,
 			  "a raw capture of a version that this geckobpf does not know");
 		error_advise(reading->error, "use the one that wrote it, or a newer one");
+	} else if (err == -E2BIG) {
+		error_set(reading->error, err, path,
+			  "would take more memory than %d times its size and %llu MB, as no "
+			  "recording does: it was made to do that, or is damaged",
+			  ARCHIVE_MEMORY_FACTOR, ARCHIVE_MEMORY_BYTES >> 20);
+		error_advise(reading->error, "record it again");
 	} else if (err) {
 		error_set(reading->error, err, path, "cannot read it: %s", strerror(-err));
 	}
@@ -171,6 +178,7 @@ static int merge_file(const struct reading *reading, struct captured_boot *boot,
 	err = merged_facts_add(boot->merged, &archive.facts, path, 0);
 	if (!err)
 		err = archive_merge(&boot->archive, &archive, reading->progress);
+	boot->archive.memory_left += archive.memory_left;
 	archive_close(&archive);
 	if (err)
 		return say(reading, path, err);

@@ -20,6 +20,9 @@
 #define PIECE_BYTES (1U << 30)
 /* windowBits of zlib that ask for a gzip header and trailer. */
 #define GZIP_WINDOW (15 + 16)
+/* Profiles are unpacked to some five times their size, what was made to be a burden to a thousand times. */
+#define UNPACKED_BYTES ((size_t)16 << 20)
+#define UNPACKED_FACTOR 32
 
 struct bytes {
 	char *items;
@@ -153,16 +156,19 @@ int content_read(const char *path, size_t max_bytes, char **bytes, size_t *size,
 	struct bytes raw = {.max = max_bytes}, unpacked = {.max = max_bytes}, *result = &unpacked;
 	int err = read_path(path, &raw);
 
+	if (!err && raw.count < max_bytes / UNPACKED_FACTOR &&
+	    UNPACKED_BYTES + UNPACKED_FACTOR * raw.count < max_bytes)
+		unpacked.max = UNPACKED_BYTES + UNPACKED_FACTOR * raw.count;
 	if (!err && begins_with(&raw, "\x1f\x8b", 2))
 		err = unpack_gzip(&raw, &unpacked, error);
 	else if (!err && begins_with(&raw, "\x28\xb5\x2f\xfd", 4))
 		err = unpack_zstd(&raw, &unpacked, error);
 	else
 		result = &raw;
-	if (!err && result->count > max_bytes)
+	if (!err && result->count > result->max)
 		err = -EFBIG;
 	if (err == -EFBIG)
-		error_set(error, err, NULL, "its content is larger than %zu bytes", max_bytes);
+		error_set(error, err, NULL, "its content is larger than %zu bytes", result->max);
 	free(result == &raw ? unpacked.items : raw.items);
 	if (err) {
 		free(result->items);

@@ -18,7 +18,7 @@ struct stack_profile;
 
 /*
  * Adds the file as another source, or a part of it when it fails; then the profile is good for nothing but closing. 0;
- * -EBADMSG: it is not a profile, `error` says what is wrong where; -EFBIG: too large; -ENOMEM; -errno of the file.
+ * -EBADMSG: it is not a profile, `error` says what is wrong where; -EFBIG: it takes too much memory; -ENOMEM; -errno of the file.
  */
 int gecko_reader_load(struct stack_profile *profile, const char *path, struct error *error);
 

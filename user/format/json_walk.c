@@ -18,6 +18,12 @@
 
 #define BLOCK_BYTES (64 * 1024)
 #define ALIGNMENT 16
+/*
+ * The tree of a value takes at most so many bytes, and so many for each of the whole text. Rows of numbers take ten;
+ * but "{}" takes three hundred.
+ */
+#define TREE_BYTES ((size_t)24 << 20)
+#define TREE_FACTOR 14
 
 /* ---- the parser's memory -------------------------------------------------------------- */
 
@@ -32,14 +38,22 @@ static _Thread_local struct {
 	jmp_buf no_memory;
 } parser;
 
+static size_t max_tree_bytes(const struct json_walk *walk)
+{
+	return TREE_BYTES + TREE_FACTOR * walk->size;
+}
+
 static struct json_block *add_block(struct json_walk *walk, size_t need)
 {
 	size_t size = need > BLOCK_BYTES ? need : BLOCK_BYTES;
-	struct json_block *block =
-		size <= SIZE_MAX - sizeof(*block) ? malloc(sizeof(*block) + size) : NULL;
+	struct json_block *block = NULL;
 
+	walk->is_too_large = size > max_tree_bytes(walk) - walk->tree_bytes;
+	if (!walk->is_too_large)
+		block = malloc(sizeof(*block) + size);
 	if (!block)
 		return NULL;
+	walk->tree_bytes += size;
 	block->used = 0;
 	block->size = size;
 	block->next = walk->blocks;
@@ -75,6 +89,7 @@ void json_walk_close(struct json_walk *walk)
 		free(walk->blocks);
 		walk->blocks = next;
 	}
+	walk->tree_bytes = 0;
 }
 
 /* NULL: a syntax error, or (-ENOMEM in *err) no memory. */
@@ -127,6 +142,11 @@ int json_walk_value(struct json_walk *walk, const json_t **out)
 	if (left > JSON_WALK_MAX_BYTES)
 		left = JSON_WALK_MAX_BYTES;
 	value = parse(walk, left, &error, &err);
+	if (err && walk->is_too_large)
+		return error_set(
+			walk->error, -EFBIG, NULL,
+			"byte %zu: what begins there would take more than %zu MB of memory",
+			walk->at, max_tree_bytes(walk) >> 20);
 	if (err)
 		return err;
 	if (!value)

@@ -11,6 +11,7 @@
 #define GECKOBPF_FORMAT_JSON_WALK_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ struct json_walk {
 	size_t size, at;
 	struct error *error;
 	struct json_block *blocks; /* memory of the tree */
+	size_t tree_bytes;
+	bool is_too_large; /* the tree that was asked for last */
 };
 
 /* Frees the tree. */
@@ -37,7 +40,7 @@ int json_walk_object(struct json_walk *walk, int (*on_member)(void *context, con
 		     void *context);
 int json_walk_array(struct json_walk *walk, int (*on_item)(void *context, size_t index),
 		    void *context);
-/* The value as a tree, which stays until the next call and is not to be changed or released. */
+/* The value as a tree, which stays until the next call and is not to be changed or released. Also -EFBIG: it is too large for the text. */
 int json_walk_value(struct json_walk *walk, const json_t **out);
 
 /* Nothing but blanks is left: 0, or -EBADMSG. */

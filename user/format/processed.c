@@ -241,7 +241,7 @@ static int open_processed(struct processed *processed, const struct profile_inpu
 	if (!err)
 		err = open_spools(&processed->of_stacks, output);
 	if (!err)
-		err = processed_code_open(&processed->code);
+		err = processed_code_open(&processed->code, input->max_frames);
 	if (!err)
 		err = marker_text_open(&processed->marker_text);
 	return err ? err : processed_stacks_open(&processed->stacks, processed->of_stacks.pool);

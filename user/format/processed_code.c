@@ -40,15 +40,17 @@ struct processed_code {
 	struct intern *libs; /* the path with its NUL, then the bytes of the build id */
 	struct intern *resources, *sources; /* each the number of a string */
 	struct intern *functions, *symbols, *frames;
+	size_t max_frames; /* 0: any number */
 };
 
-int processed_code_open(struct processed_code **out)
+int processed_code_open(struct processed_code **out, size_t max_frames)
 {
 	struct processed_code *code = calloc(1, sizeof(*code));
 	int err;
 
 	if (!code)
 		return -ENOMEM;
+	code->max_frames = max_frames;
 	err = intern_open(&code->strings);
 	if (!err)
 		err = intern_open(&code->libs);
@@ -142,7 +144,9 @@ int processed_code_symbol(struct processed_code *code, const struct processed_sy
 int processed_code_frame(struct processed_code *code, const struct processed_frame *frame,
 			 uint32_t *id)
 {
-	return intern_add(code->frames, (const char *)frame, sizeof(*frame), id);
+	int err = intern_add(code->frames, (const char *)frame, sizeof(*frame), id);
+
+	return !err && code->max_frames && *id >= code->max_frames ? -E2BIG : err;
 }
 
 /* ---- columns ----------------------------------------------------------------------------- */

@@ -39,8 +39,8 @@ struct processed_symbol {
 	uint32_t lib, name; /* a row of libs, a string */
 };
 
-/* 0 or -ENOMEM. NULL is fine for close. */
-int processed_code_open(struct processed_code **out);
+/* `max_frames`: with more, -E2BIG is returned for them; 0: any number. 0 or -ENOMEM. NULL is fine for close. */
+int processed_code_open(struct processed_code **out, size_t max_frames);
 void processed_code_close(struct processed_code *code);
 
 /* Each puts the number of a row into *id, a new one if there was none. 0 or -ENOMEM. */

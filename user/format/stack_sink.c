@@ -24,6 +24,7 @@
 #include "target/process.h"
 
 /* A hundred years: no sum of the profile's times overflows. */
+#define STACKS_PER_FRAME 8
 #define MAX_CPU_NS 3155760000000000000ULL
 
 struct sum_row {
@@ -33,8 +34,11 @@ struct sum_row {
 	uint64_t samples, cpu_ns;
 };
 
+struct stack_sink;
+
 struct sum_thread {
 	struct stacks_user user; /* the first member */
+	const struct stack_sink *sink;
 	struct {
 		struct sum_row *items;
 		size_t count, capacity;
@@ -123,6 +127,12 @@ static double to_ms(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
+/* Stacks take less memory than frames. */
+static bool is_too_much(const struct stack_sink *sink, size_t stack_count)
+{
+	return sink->input->max_frames && stack_count / STACKS_PER_FRAME > sink->input->max_frames;
+}
+
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 static int add_row(struct stacks_user *user, uint32_t prefix, uint32_t frame, uint32_t *id)
@@ -130,6 +140,8 @@ static int add_row(struct stacks_user *user, uint32_t prefix, uint32_t frame, ui
 	struct sum_thread *thread = (struct sum_thread *)user; /* its first member */
 	int err = ARRAY_ROOM(&thread->rows);
 
+	if (!err && is_too_much(thread->sink, thread->rows.count))
+		err = -E2BIG;
 	if (err)
 		return err;
 	*id = (uint32_t)thread->rows.count;
@@ -153,6 +165,7 @@ static int begin_thread(struct profile_sink *base, struct profile_thread *thread
 		return -ENOMEM;
 	}
 	sums->user.add = add_row;
+	sums->sink = sink;
 	sums->last = ID_NONE;
 	stacks_join(thread->process->stacks, &sums->user);
 	sink->threads.items[sink->threads.count++] = sums;
@@ -226,9 +239,10 @@ static int add_stack(struct stack_sink *sink, const struct frames *frames, struc
 			  ? add_function(sink, frames, row->frame)
 			  : 0;
 
-	return err ? err
-		   : stack_profile_add_stack(sink->profile, prefix,
-					     sink->functions.items[row->frame], &row->stack);
+	if (!err)
+		err = stack_profile_add_stack(sink->profile, prefix,
+					      sink->functions.items[row->frame], &row->stack);
+	return !err && is_too_much(sink, row->stack) ? -E2BIG : err;
 }
 
 static int add_stacks(struct stack_sink *sink, const struct frames *frames, struct sum_thread *sums)

@@ -193,6 +193,8 @@ static int add_frame(struct frames *frames, const struct profile_frame *frame, u
 		key.address = key.offset = key.symbol_start = key.symbol_bytes = 0;
 	if (!err)
 		err = intern_add(frames->frame_keys, (const char *)&key, sizeof(key), id);
+	if (!err && *id == frames->items.count && *id == frames->source.max_count && *id)
+		return -E2BIG;
 	if (!err && *id == frames->items.count)
 		frames->items.items[frames->items.count++] = *frame;
 	return err;

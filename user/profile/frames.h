@@ -37,6 +37,7 @@ struct frames_source {
 		addresses; /* what callers of user code have where no names are wanted */
 	/* What kinds of frames there are, ends with NULL; NULL: frame_table. */
 	const struct frame_kind *const *kinds;
+	size_t max_count; /* -E2BIG: there would be more frames; 0: any number */
 };
 
 /* 0 or -ENOMEM. */

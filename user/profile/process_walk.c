@@ -28,6 +28,8 @@
 
 /* Of PROCESS_UNITS; what is left is for the end, where sinks write; most is done by then. */
 #define READING_UNITS 75
+/* At most, where there is a limit. */
+#define NODES_PER_FRAME 4
 
 struct process_walk {
 	struct profile_pass *pass;
@@ -96,8 +98,11 @@ static int open_tables(struct process_walk *walk)
 		.has_kernel = walk->pass->source->kernel,
 		.addresses = walk->pass->sink->addresses,
 		.kinds = walk->pass->input->frame_kinds,
+		.max_count = walk->pass->input->max_frames,
 	};
-	const struct stacks_limits limits = {0};
+	const struct stacks_limits limits = {
+		.nodes = walk->pass->input->max_frames * NODES_PER_FRAME,
+	};
 	int err = frames_open(&walk->shown.frames, &source);
 
 	return err ? err : stacks_open(&walk->shown.stacks, walk->shown.frames, &limits);

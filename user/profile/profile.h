@@ -36,6 +36,8 @@ struct profile_input {
 	struct profile_filter filter; /* of the first input, for all */
 	/* What kinds of frames there are, see frame_kind.h: of the first input, for all. NULL: frame_table */
 	const struct frame_kind *const *frame_kinds;
+	/* Of the first input, for all: with more frames in a process, or of a format's, -E2BIG ends the work; 0: never. */
+	size_t max_frames;
 	/* What the profile says as a whole, if that is not what `facts` say; in the clock of `facts`. NULL: it is. */
 	const struct recording_facts *whole;
 	/*
@@ -93,7 +95,7 @@ int profile_complete_permille(const struct profile_summary *summary);
 
 /*
  * Sends all to `sink`, which the caller opened and closes. `summary->top_count` asks for that many hottest functions at
- * most. The first error ends the work: nothing more is read. 0, -ENOMEM, or the sink's error.
+ * most. The first error ends the work: nothing more is read. 0, -ENOMEM, -E2BIG (max_frames), or the sink's error.
  */
 int profile_walk(const struct profile_input *input, struct profile_sink *sink,
 		 struct profile_summary *summary);

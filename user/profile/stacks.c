@@ -192,6 +192,8 @@ int stacks_add_node(struct stacks *stacks, uint32_t node, uint32_t prefix,
 
 	if (!makes_sense(nodes, node, prefix))
 		return -EBADMSG;
+	if (stacks->limits.nodes && node >= stacks->limits.nodes)
+		return -E2BIG;
 	if (ARRAY_ROOM(nodes))
 		return -ENOMEM;
 	nodes->items[nodes->count++] = (struct node){

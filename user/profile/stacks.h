@@ -45,6 +45,7 @@ struct stacks_user {
 struct stacks_limits {
 	size_t stacks;
 	size_t slot_bytes; /* of all id_maps */
+	size_t nodes; /* since the last restart: -E2BIG; 0: any number */
 };
 
 /* `frames` is borrowed. 0 or -ENOMEM. */

@@ -4,6 +4,7 @@
 #include "session/name_sources.h"
 #include "session/output_rights.h"
 
+#include "archive/archive_budget.h"
 #include "archive/capture_files.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -21,6 +22,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of memory, about: for a frame with its function and its places in the tables of a format. */
+#define FRAME_BYTES 480
+#define LEAST_FRAMES 16384
 
 /* What is to be made of captures. */
 struct job {
@@ -147,6 +152,17 @@ static int run_job(struct job *job, const struct profile_input *input)
 	return 0;
 }
 
+/* What the files left of the memory that they may take. */
+static size_t max_frames(const struct capture_files *captures)
+{
+	uint64_t left = 0;
+	size_t i;
+
+	for (i = 0; i < captures->count; i++)
+		left += captures->items[i].archive.memory_left;
+	return LEAST_FRAMES + (size_t)(left / FRAME_BYTES);
+}
+
 static int walk_captures(struct job *job, const struct capture_files *captures,
 			 const struct name_sources *sources, struct progress *progress)
 {
@@ -158,6 +174,7 @@ static int walk_captures(struct job *job, const struct capture_files *captures,
 	make_inputs(inputs, captures, sources);
 	inputs[0].progress = progress;
 	inputs[0].filter = job->options->filter;
+	inputs[0].max_frames = max_frames(captures);
 	err = run_job(job, inputs);
 	free(inputs);
 	return err;
@@ -187,6 +204,14 @@ static int fail(const struct job *job, int err, struct error *error)
 		return error_set(error, err, job->source,
 				 "holds no samples: they are in the part that is cut off or "
 				 "damaged");
+	if (err == -E2BIG) {
+		error_set(error, err, job->source,
+			  "its stacks would take more memory than %d times its size and %llu MB",
+			  ARCHIVE_MEMORY_FACTOR, ARCHIVE_MEMORY_BYTES >> 20);
+		error_advise(error, "if it was recorded, and not made to do that, choose a part "
+				    "of it with --from, --to, --process or --thread");
+		return err;
+	}
 	if (err == -ENOMEM)
 		return error_set(error, err, NULL, "out of memory while making the profile");
 	if (!job->is_output) {
