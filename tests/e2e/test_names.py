@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from harness import Profile, expect, expect_equal, expect_match, function_name, read_profile_bytes
+from harness import REPOSITORY, Profile, expect, expect_equal, expect_match, function_name, read_profile_bytes
 from test_unwind import CHAIN, build_chain, build_go, build_source
 
 BESIDE_OTHERS = True
@@ -144,6 +144,36 @@ def test_stripped_go(test):
         found = user_functions(convert(test, recording.path, *options))
         expect(found >= {"main.hotInner", "main.hotOuter", "runtime.goexit"}, f"names are {sorted(found)}")
         expect(not [name for name in found if "0x" in name], f"names with addresses: {sorted(found)}")
+
+
+def source_lines(path):
+    """In the processed format: the lines that the frames of each function have, by (file's name, function)."""
+    shared = json.loads(read_profile_bytes(path))["shared"]
+    texts, sources, functions, frames = (shared[key] for key in ("stringArray", "sources", "funcTable", "frameTable"))
+    found = {}
+    for function, line in zip(frames["func"], frames["line"]):
+        source = functions["source"][function]
+        if source is not None:
+            file = os.path.basename(texts[sources["filename"][source]])
+            found.setdefault((file, texts[functions["name"][function]]), set()).add(line)
+    return found
+
+
+def test_go_lines(test):
+    """Stripped or not, code is where Go's table says. hotOuter() and hotInner() are as long as they are in the source."""
+    with open(os.path.join(REPOSITORY, "tests", "targets", "lang", "hot.go"), encoding="utf-8") as file:
+        source = file.read().splitlines()
+    inner, outer, end = (next(number for number, line in enumerate(source, 1) if line.startswith(start))
+                         for start in ("func hotInner(", "func hotOuter(", "func work("))
+    for name, flags in (("hot-go", ()), ("hot-go-stripped", ("-ldflags=-s -w",))):
+        target = test.start_target(build_go(test, "hot.go", name, *flags))
+        recording = test.record("--pid", target.pid, "--duration", "0.7", output=f"{name}.gbpf")
+        expect_equal(recording.wait(), 0, f"geckobpf's exit status: {recording.stderr}")
+        found = source_lines(convert(test, recording.path, "--format=processed"))
+        for function, (first, last) in {"main.hotInner": (inner, outer), "main.hotOuter": (outer, end)}.items():
+            lines = found.get(("hot.go", function), set()) - {None}
+            expect(lines and all(first < line < last for line in lines), f"lines of {function}, {name}: {lines} {found}")
+            expect_equal([file for file, of in found if of == function], ["hot.go"], f"the files of {function}")
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

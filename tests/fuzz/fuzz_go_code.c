@@ -13,6 +13,7 @@
 
 #include "elf/elf_file.h"
 #include "unwind/go_code.h"
+#include "unwind/go_lines.h"
 #include "unwind/table.h"
 
 #define TEXT 0x401000ULL
@@ -60,15 +61,19 @@ static void build(struct go_code *go, uint32_t middle)
 	rule_set_close(&rules);
 }
 
-/* Every byte of the code is in a function, whose name has an end. */
+/* Every byte of the code is in a function, whose name has an end; so have the names of files. */
 static void find_all(const struct go_code *go)
 {
 	struct go_function_name found;
+	struct go_line line;
 	uint64_t offset;
 
 	for (offset = go->start; offset < go->end; offset++)
 		if (!go_code_find(go, offset, &found) || offset < found.start ||
 		    offset >= found.end || (found.name && !strlen(found.name)))
+			abort();
+	for (offset = 0; offset < TEXT_BYTES; offset += 61)
+		if (go_line_find(go, offset, &line) && !strlen(line.file))
 			abort();
 }
 

@@ -91,7 +91,7 @@ static uint32_t add(const char *name, uint8_t flags, uint32_t size, const char *
 	file.bytes[at + 37 + (file.has_lines ? 4 : 0)] = flags;
 	put(NAMES + file.names, name, strlen(name) + 1);
 	put(VALUES + file.values, depths, depths_size);
-	file.described += 48;
+	file.described += 64;
 	file.names += (uint32_t)strlen(name) + 1;
 	file.values += (uint32_t)depths_size;
 	file.end += size;
@@ -108,7 +108,7 @@ static uint32_t add(const char *name, uint8_t flags, uint32_t size, const char *
 /* 0 all along, 64 bytes. */
 #define NO_FRAME "\x02\x40"
 
-static void usual(void)
+static inline void usual(void)
 {
 	begin(true);
 	ADD("main.first", 0, 64, FRAME_OF_24);

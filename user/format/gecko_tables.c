@@ -44,11 +44,22 @@ static int write_rows(struct json *json, const char *name, const char *schema, s
 	return err;
 }
 
+/* 0: not known. */
+static void write_number(struct json *json, uint32_t number)
+{
+	if (number)
+		json_u64(json, number);
+	else
+		json_none(json);
+}
+
 static void write_frame(struct json *json, uint32_t string, const struct profile_frame *frame)
 {
 	json_array_begin(json);
 	json_u64(json, string);
-	json_literal(json, "false,null,null,null,null");
+	json_literal(json, "false,null,null");
+	write_number(json, frame->line);
+	write_number(json, frame->column);
 	json_u64(json, frame->category);
 	json_u64(json, frame->subcategory);
 	json_array_end(json);

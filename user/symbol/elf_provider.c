@@ -21,6 +21,7 @@ static int open_elf(void **state, const struct symbol_sources *sources)
 static int look_up(struct object_files *files, const struct symbol_place *place,
 		   struct symbol_frames *frames, look_up_fn *look_up_in)
 {
+	struct symbol_line line = {0};
 	struct symbol_file *file;
 	struct symbol symbol;
 	int err;
@@ -32,8 +33,12 @@ static int look_up(struct object_files *files, const struct symbol_place *place,
 		err = look_up_in(file, place->offset, &symbol);
 	if (err)
 		return err;
+	if (symbol.name && symbol_file_line(file, place->offset, &line) == -ENOMEM)
+		return -ENOMEM;
 	frames->items[0] = (struct symbol_frame){
 		.name = symbol.name,
+		.file = line.file,
+		.line = line.line,
 		.start = symbol.address,
 		.size = symbol.size,
 	};

@@ -40,6 +40,7 @@ struct symbol_file {
 	enum file_part part; /* that stands for a file that was searched for */
 	struct other_file other;
 	bool is_stripped; /* of all symbols but .dynsym */
+	bool is_go;
 	bool layout_read, symbols_read, functions_read;
 	int layout_err, symbols_err, functions_err; /* what came of it */
 	struct elf_layout layout;
@@ -157,6 +158,7 @@ static int read_layout(struct symbol_file *file)
 	if (err)
 		return err;
 	err = elf_layout_read(&file->layout, elf);
+	file->is_go = elf_file_named(elf, ".gopclntab") || elf_file_named(elf, ".go.buildinfo");
 	elf_file_close(elf);
 	if (!err && !file->layout.segment_count)
 		err = -ENOEXEC;
@@ -407,11 +409,11 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol 
 	return 0;
 }
 
-/* *kept: the name as it is shown. */
-static int keep_name(struct symbol_files *files, const char *name, const char **kept)
+/* *kept: the text as it is shown; `raw`: not demangled. */
+static int keep_text(struct symbol_files *files, const char *text, bool raw, const char **kept)
 {
 	uint32_t number;
-	size_t length = demangle(name, files->raw_names, files->printed);
+	size_t length = demangle(text, raw, files->printed);
 	int err = intern_add(files->names, files->printed, length, &number);
 
 	if (!err)
@@ -433,7 +435,29 @@ int symbol_file_function(struct symbol_file *file, uint64_t offset, struct symbo
 	    address - function.start >= function.size)
 		return -ENOENT;
 	*out = (struct symbol){.address = function.start, .size = function.size};
-	return function.name ? keep_name(file->files, function.name, &out->name) : 0;
+	return function.name
+		       ? keep_text(file->files, function.name, file->files->raw_names, &out->name)
+		       : 0;
+}
+
+int symbol_file_line(struct symbol_file *file, uint64_t offset, struct symbol_line *out)
+{
+	struct listed_line line;
+	uint64_t address;
+	int err = need_layout(file);
+
+	if (!err && !file->is_go)
+		return -ENOENT;
+	if (!err)
+		err = need_functions(file);
+	if (!err)
+		err = elf_layout_address(&file->layout, offset, &address);
+	if (err)
+		return err;
+	if (!function_list_line(file->functions, address, &line))
+		return -ENOENT;
+	out->line = line.line;
+	return keep_text(file->files, line.file, true, &out->file);
 }
 
 enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct other_file *other)

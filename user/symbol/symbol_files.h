@@ -67,6 +67,14 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol 
  */
 int symbol_file_function(struct symbol_file *file, uint64_t offset, struct symbol *out);
 
+struct symbol_line {
+	const char *file; /* of the source, that the function is in; printable, not empty */
+	uint32_t line; /* 0: not known */
+};
+
+/* Where in the source that code is, which Go's files say. As symbol_file_lookup(); -ENOENT: the file does not say. */
+int symbol_file_line(struct symbol_file *file, uint64_t offset, struct symbol_line *out);
+
 /*
  * The build id, at most `capacity` bytes of it; returns its size, 0 if it has none or cannot be
  * read.

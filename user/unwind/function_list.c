@@ -6,6 +6,7 @@
 #include "unwind/elf_code.h"
 #include "unwind/fde_order.h"
 #include "unwind/go_code.h"
+#include "unwind/go_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -132,5 +133,15 @@ bool function_list_find(const struct function_list *list, uint64_t address,
 	if (!range)
 		return false;
 	*out = (struct listed_function){list->text + range->start, range->size, NULL};
+	return true;
+}
+
+bool function_list_line(const struct function_list *list, uint64_t address, struct listed_line *out)
+{
+	struct go_line line;
+
+	if (!go_line_find(&list->go, address - list->text, &line))
+		return false;
+	*out = (struct listed_line){line.file, line.line};
 	return true;
 }

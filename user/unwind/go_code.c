@@ -100,6 +100,12 @@ static bool are_sorted(const struct go_code *go, uint64_t text_bytes)
 	return start_of(go, go->function_count) <= text_bytes;
 }
 
+/* Of what is not needed for rows and names: the table's end if it is not there. */
+static uint32_t offset_of(const struct go_code *go, uint64_t offset)
+{
+	return (uint32_t)(offset < go->size ? offset : go->size);
+}
+
 /* Takes the table that is in `bytes`; false: it is none. */
 static bool use_table(struct go_code *go, const struct go_header *header, uint64_t text_bytes)
 {
@@ -109,6 +115,8 @@ static bool use_table(struct go_code *go, const struct go_header *header, uint64
 	go->function_count = (uint32_t)header->function_count;
 	go->names = (uint32_t)header->names;
 	go->values = (uint32_t)header->values;
+	go->units = offset_of(go, header->units);
+	go->files = offset_of(go, header->files);
 	go->functions = (uint32_t)header->functions;
 	go->has_lines = header->magic == MAGIC_1_20;
 	if (!are_sorted(go, text_bytes))
@@ -298,7 +306,7 @@ static uint32_t find_change(struct go_code *go, const struct go_function *functi
 	return function->start + (uint32_t)machine_find_stack_change(bytes, size);
 }
 
-static size_t flags_at(const struct go_code *go)
+size_t go_code_flags_at(const struct go_code *go)
 {
 	return FLAGS_AT + (go->has_lines ? LINE_BYTES : 0);
 }
@@ -309,7 +317,7 @@ static size_t description_at(const struct go_code *go, uint32_t i)
 	size_t at = word_at(go, go->functions + (size_t)i * ENTRY_BYTES + sizeof(uint32_t));
 	size_t left = go->size - go->functions;
 
-	return at < left && left - at > flags_at(go) ? go->functions + at : 0;
+	return at < left && left - at > go_code_flags_at(go) ? go->functions + at : 0;
 }
 
 /* The `i`th; false: its description is not there. */
@@ -322,8 +330,9 @@ static bool read_function(struct go_code *go, uint32_t i, struct go_function *fu
 	if (!at)
 		return false;
 	function->depths = word_at(go, at + DEPTHS_AT);
-	function->kind = kind_of(go, word_at(go, at + NAME_AT), go->bytes[at + flags_at(go)],
-				 function->end - function->start);
+	function->kind =
+		kind_of(go, word_at(go, at + NAME_AT), go->bytes[at + go_code_flags_at(go)],
+			function->end - function->start);
 	function->changes_at = function->end;
 	if (function->kind == GO_CHANGES_STACK || function->kind == GO_STARTS_STACK)
 		function->changes_at = find_change(go, function);
@@ -377,19 +386,22 @@ static int depth_rule(const struct go_rows *rows, enum go_kind kind, uint32_t de
 	return rule_set_number(rows->rules, cfa_key_of(&state), rule);
 }
 
-/*
- * Depths of one function: (how much deeper, zigzag; over how many bytes of code) each, in LEB128,
- * from a depth of -1 on. False: that was the last.
- */
-static bool next_depth(struct cursor *values, bool is_first, int64_t *depth, uint64_t *bytes)
+bool go_code_next_value(struct cursor *values, bool is_first, int64_t *value, uint64_t *bytes)
 {
 	uint64_t change;
 
 	if (!cursor_uleb(values, &change) || (!change && !is_first) || change > UINT32_MAX ||
 	    !cursor_uleb(values, bytes) || !*bytes || *bytes > UINT32_MAX)
 		return false;
-	*depth += (int64_t)(change >> 1) ^ -(int64_t)(change & 1);
-	return *depth >= 0 && *depth < INT32_MAX / 2 && !(*depth & 7);
+	*value += (int64_t)(change >> 1) ^ -(int64_t)(change & 1);
+	return true;
+}
+
+/* Of one function. */
+static bool next_depth(struct cursor *values, bool is_first, int64_t *depth, uint64_t *bytes)
+{
+	return go_code_next_value(values, is_first, depth, bytes) && *depth >= 0 &&
+	       *depth < INT32_MAX / 2 && !(*depth & 7);
 }
 
 /* Whether the rest of the function, whose depths end at `offset`, needs no row of its own. */
@@ -503,6 +515,7 @@ bool go_code_find(const struct go_code *go, uint64_t offset, struct go_function_
 	at = description_at(go, i);
 	*out = (struct go_function_name){.start = (uint32_t)start_of(go, i),
 					 .end = (uint32_t)start_of(go, i + 1),
+					 .described_at = at,
 					 .name = at ? name_at(go, word_at(go, at + NAME_AT))
 						    : NULL};
 	return true;

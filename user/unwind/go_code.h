@@ -31,6 +31,8 @@
 #include "unwind/row_builder.h"
 #include "unwind/rule_set.h"
 
+struct cursor;
+
 struct go_code {
 	const struct elf_code *code; /* borrowed */
 	uint8_t *bytes; /* .gopclntab; NULL: there is none that we can read */
@@ -42,6 +44,7 @@ struct go_code {
 	uint32_t start, end;
 	uint32_t function_count;
 	uint32_t names, values, functions; /* offsets in `bytes` */
+	uint32_t units, files; /* the same, for lines; `size`: they are not there */
 	bool has_lines; /* descriptions are those of 1.20 on */
 	bool tracks_reg;
 	size_t rows_left; /* a bound, lest a small file make a large table */
@@ -67,9 +70,19 @@ int go_code_add(struct go_code *go, uint32_t start, uint32_t end, struct row_bui
 struct go_function_name {
 	uint32_t start, end; /* offsets in the text */
 	const char *name; /* in go->bytes; NULL: the table has none */
+	size_t described_at; /* offset in go->bytes of its description, up to its flags; 0: there is none */
 };
 
 /* The function at an offset in the text; false: that is none of Go's code. */
 bool go_code_find(const struct go_code *go, uint64_t offset, struct go_function_name *out);
+
+/* Where in a description the flags are. */
+size_t go_code_flags_at(const struct go_code *go);
+
+/*
+ * Values of one function: (how much more, zigzag; over how many bytes of code) each, in LEB128, from a value of -1 on.
+ * False: that was the last.
+ */
+bool go_code_next_value(struct cursor *values, bool is_first, int64_t *value, uint64_t *bytes);
 
 #endif
