@@ -11,12 +11,14 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/log_writer.h"
 
 #include "alloc.h"
 #include "terminal.h"
@@ -191,11 +193,85 @@ static void test_narrow_terminal(void **state)
 	close(theirs);
 }
 
+/* ---- who does not take messages ------------------------------------------------------------ */
+
+/* How many of them were written, and how many are told as dropped; ends with the pipe. */
+static void count_messages(int fd, size_t *written, size_t *dropped)
+{
+	FILE *in = fdopen(fd, "r");
+	char *line = NULL;
+	size_t room = 0;
+
+	*written = *dropped = 0;
+	assert_non_null(in);
+	while (getline(&line, &room, in) > 0) {
+		*written += !strncmp(line, "geckobpf: number", 16);
+		sscanf(line, "geckobpf: warning: %zu messages were dropped", dropped);
+	}
+	free(line);
+	fclose(in);
+}
+
+static void *take_later(void *context)
+{
+	size_t *counts = context;
+
+	count_messages((int)counts[0], &counts[1], &counts[2]);
+	return NULL;
+}
+
+/* Whoever says more than a pipe and the queue have room for goes on; the rest is told when somebody reads. */
+static void full_pipe(void **state)
+{
+	const size_t count = 400;
+	size_t counts[3], i;
+	pthread_t reader;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	redirect(fds[1]);
+	close(fds[1]);
+	assert_int_equal(log_writer_open(), 0);
+	for (i = 0; i < count; i++)
+		log_info("number %zu %*s", i, 600, "");
+	counts[0] = (size_t)fds[0];
+	assert_int_equal(pthread_create(&reader, NULL, take_later, counts), 0);
+	log_writer_close();
+	restore();
+	assert_int_equal(pthread_join(reader, NULL), 0);
+	assert_true(counts[2] > 0);
+	assert_int_equal(counts[1] + counts[2], count);
+}
+
+static void names_of_others(void **state)
+{
+	char text[256];
+	int fds[2];
+	ssize_t got;
+
+	assert_int_equal(pipe(fds), 0);
+	redirect(fds[1]);
+	log_info("%s (pid 1)", "a\x1b[2J\n\xff\xc2\x9b\xe2\x80\xae\xc3\xa9\xed\xa0\x80\x7f");
+	restore();
+	got = read(fds[0], text, sizeof(text) - 1);
+	assert_true(got > 0);
+	text[got] = '\0';
+	assert_string_equal(text, "geckobpf: a?[2J????"
+				  "???\xc3\xa9????"
+				  " (pid 1)\n");
+	close(fds[0]);
+	close(fds[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_starts_as_info),  cmocka_unit_test(test_levels),
-		cmocka_unit_test(test_problems),        cmocka_unit_test(test_status_line),
+		cmocka_unit_test(full_pipe),
+		cmocka_unit_test(names_of_others),
+		cmocka_unit_test(test_starts_as_info),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_problems),
+		cmocka_unit_test(test_status_line),
 		cmocka_unit_test(test_narrow_terminal),
 	};
 

@@ -2,14 +2,15 @@
 /* error.c - see error.h. */
 #include "base/error.h"
 
+#include "base/printable.h"
+
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static void clean(char *text)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ')
-			*text = '?';
+	printable_clean(text, strlen(text));
 }
 
 static void set(struct error *error, int number, const char *object, const char *cause,

@@ -3,14 +3,18 @@
 #include "base/log.h"
 
 #include "base/error.h"
+#include "base/log_writer.h"
+#include "base/printable.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#define CLEAR "\r\033[K"
 #define STATUS_BYTES 512
-#define LINE_BYTES 8192 /* longer ones are written in pieces */
+#define LINE_BYTES 8192 /* longer ones need memory */
 
 static enum log_level max_level = LOG_INFO;
 static bool status_shown;
@@ -29,9 +33,34 @@ void log_status_clear(void)
 {
 	if (!status_shown)
 		return;
-	fputs("\r\033[K", stderr);
-	fflush(stderr);
+	log_writer_put(CLEAR, strlen(CLEAR));
 	status_shown = false;
+}
+
+/* What somebody else chose is in it. */
+static void put_clean(char *line, size_t length)
+{
+	printable_clean(line, length);
+	line[length] = '\n';
+	/* At once: a command that writes to the same terminal writes before it, or behind. */
+	log_writer_put(line, length + 1);
+}
+
+/* Of a line that does not fit into LINE_BYTES; without memory, its beginning is printed. */
+static void print_long(char *cut, size_t length, const char *prefix, const char *format,
+		       va_list args)
+{
+	const size_t used = strlen(prefix);
+	char *line = malloc(length + 1);
+
+	if (!line) {
+		put_clean(cut, LINE_BYTES - 1);
+		return;
+	}
+	memcpy(line, prefix, used);
+	vsnprintf(line + used, length + 1 - used, format, args);
+	put_clean(line, length);
+	free(line);
 }
 
 static void print_line(enum log_level level, const char *prefix, const char *format, va_list args)
@@ -47,15 +76,12 @@ static void print_line(enum log_level level, const char *prefix, const char *for
 	used = snprintf(line, sizeof(line), "%s", prefix);
 	more = vsnprintf(line + used, sizeof(line) - (size_t)used, format, again);
 	va_end(again);
-	if (more >= 0 && (size_t)(used + more) + 1 < sizeof(line)) {
-		/* At once: a command that writes to the same terminal writes before it, or behind. */
-		line[used + more] = '\n';
-		fwrite(line, 1, (size_t)(used + more) + 1, stderr);
+	if (more < 0)
 		return;
-	}
-	fputs(prefix, stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	if ((size_t)(used + more) + 1 < sizeof(line))
+		put_clean(line, (size_t)(used + more));
+	else
+		print_long(line, (size_t)(used + more), prefix, format, args);
 }
 
 void log_at(enum log_level level, const char *format, va_list args)
@@ -105,17 +131,20 @@ static void cut(char *text)
 
 void log_status(const char *format, ...)
 {
-	char text[STATUS_BYTES];
+	char text[STATUS_BYTES], line[sizeof(CLEAR) + STATUS_BYTES];
 	va_list args;
+	int used;
 
-	if (max_level < LOG_INFO || !isatty(STDERR_FILENO))
+	/* The next one says more. */
+	if (max_level < LOG_INFO || !isatty(STDERR_FILENO) || log_writer_is_late())
 		return;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	printable_clean(text, strlen(text));
 	cut(text);
-	fprintf(stderr, "\r\033[K%s", text);
-	fflush(stderr);
+	used = snprintf(line, sizeof(line), CLEAR "%s", text);
+	log_writer_put(line, (size_t)used);
 	status_shown = true;
 }
 
@@ -123,11 +152,14 @@ void log_status(const char *format, ...)
 void log_fresh_line(void)
 {
 	const size_t columns = column_count();
+	char line[STATUS_BYTES + sizeof(CLEAR)];
+	int used;
 
 	if (max_level < LOG_INFO || columns < 2)
 		return;
-	fprintf(stderr, "%*s\r\033[K", (int)columns - 1, "");
-	fflush(stderr);
+	used = snprintf(line, sizeof(line), "%*s" CLEAR,
+			columns < STATUS_BYTES ? (int)columns - 1 : STATUS_BYTES, "");
+	log_writer_put(line, (size_t)used);
 }
 
 #define LOG_FUNCTION(name, level)                                                                  \

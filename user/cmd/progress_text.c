@@ -3,6 +3,7 @@
 #include "cmd/progress_text.h"
 
 #include "base/log.h"
+#include "base/log_writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,14 +61,16 @@ static bool is_json_seen(void)
 static void show_json(const struct progress_state *state)
 {
 	unsigned int parts = (unsigned int)(state->position / (PROGRESS_WHOLE / 10000));
-	char left[40] = "null";
+	char left[40] = "null", line[256];
+	int used;
 
 	if (state->is_left_known)
 		snprintf(left, sizeof(left), "%" PRIu64 ".%" PRIu64, state->left_tenths / 10,
 			 state->left_tenths % 10);
 	log_status_clear();
-	fprintf(stderr, "{\"progress\":%u.%04u,\"task\":\"%s\",\"eta_s\":%s}\n", parts / 10000,
-		parts % 10000, state->task, left);
+	used = snprintf(line, sizeof(line), "{\"progress\":%u.%04u,\"task\":\"%s\",\"eta_s\":%s}\n",
+			parts / 10000, parts % 10000, state->task, left);
+	log_writer_put(line, used < (int)sizeof(line) ? (size_t)used : sizeof(line) - 1);
 }
 
 const struct progress_style progress_json = {is_json_seen, show_json};

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/log_writer.h"
 #include "cmd/control.h"
 #include "cmd/priority.h"
 #include "cmd/progress_text.h"
@@ -479,6 +480,8 @@ int recorder_run(struct record_options *options)
 	struct error error = {0};
 	int status = EXIT_FAILURE;
 
+	if (log_writer_open())
+		log_debug("messages: no thread writes them");
 	if (open_session(&recorder, &error))
 		log_problem(LOG_ERROR, &error);
 	else
@@ -487,6 +490,7 @@ int recorder_run(struct record_options *options)
 	control_close(recorder.control);
 	if (recorder.signal_fd >= 0)
 		close(recorder.signal_fd);
+	log_writer_close();
 	/* Signals stay blocked: one that came too late for anything must not change the exit status. */
 	return status;
 }

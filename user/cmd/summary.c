@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "cmd/unnamed.h"
 #include "format/display_name.h"
 #include "session/event.h"
@@ -188,10 +189,12 @@ static void print_hot(FILE *file, const struct profile_hot *hot, uint64_t sample
 {
 	struct display_name name = {0};
 
-	if (!display_name_set(&name, &hot->function))
+	if (!display_name_set(&name, &hot->function)) {
+		printable_clean(name.items, name.count);
 		fprintf(file, "%5.1f %% %9" PRIu64 "  %.*s\n",
 			(double)hot->self_samples * 100 / (double)samples, hot->self_samples,
 			(int)name.count, name.items);
+	}
 	display_name_clear(&name);
 }
 

@@ -3,19 +3,23 @@
 #include "format/text_out.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "base/printable.h"
 #include "format/stack_profile.h"
 
 void text_out(FILE *out, const char *text, char avoid)
 {
-	for (; *text; text++) {
-		char character = *text;
+	size_t left = strlen(text), count;
 
-		if ((unsigned char)character < ' ' || character == '\x7f')
-			character = '?';
-		else if (character == avoid)
-			character = ':';
-		putc_unlocked(character, out);
+	for (; left; text += count, left -= count) {
+		count = printable_character(text, left);
+		if (!count || *text == avoid) {
+			putc_unlocked(count ? ':' : '?', out);
+			count = 1;
+		} else {
+			fwrite_unlocked(text, 1, count, out);
+		}
 	}
 }
 

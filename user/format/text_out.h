@@ -8,7 +8,7 @@
 
 struct stack_profile;
 
-/* Control characters become '?', `avoid` (unless '\0') becomes ':'. Errors stay in the stream. */
+/* What is not to be shown (base/printable.h) becomes '?', `avoid` (unless '\0') becomes ':'. Errors stay in the stream. */
 void text_out(FILE *out, const char *text, char avoid);
 
 /* "name (in lib)", or the name. */

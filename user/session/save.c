@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/naming.h"
 #include "base/output.h"
+#include "base/printable.h"
 #include "base/progress.h"
 #include "capture/rights.h"
 #include "format/format.h"
@@ -45,10 +46,12 @@ static void default_path(const struct session *session, char *path, size_t path_
 	size_t i;
 
 	for (i = 0; i < sizeof(safe) - 1 && name[i]; i++)
-		safe[i] = strchr("/ \t\n:*?\"<>|\\'", name[i]) || (unsigned char)name[i] < ' '
-				  ? '_'
-				  : name[i];
+		safe[i] = name[i];
 	safe[i] = '\0';
+	printable_clean(safe, i);
+	for (i = 0; safe[i]; i++)
+		if (strchr("/ :*?\"<>|\\'", safe[i]) || (!i && safe[i] == '-'))
+			safe[i] = '_';
 	localtime_r(&now, &local);
 	strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &local);
 	if (session->config->all)
