@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The two formats for the Firefox Profiler say the same, as its own client understands them."""
 
+import json
 import os
 import subprocess
 
@@ -93,6 +94,28 @@ def test_processes_are_equal(test):
     path = record(test, "--rate", 4999, "--", "sh", "-c",
                   "i=0; while [ $i -lt 6 ]; do seq 1 60000 | sort -r | tail -1; i=$((i+1)); done >/dev/null")
     check_equal(test, path, 6)
+
+
+def test_build_is_shown(test):
+    """Of a build with more busy compilers than the front-end shows, make itself, which does nearly nothing, is shown at first."""
+    count = 18
+    hot = test.target("hot")
+    rules = "".join(f"\njob{number}: ; @cp {hot} {test.directory}/job{number}; {test.directory}/job{number} 0.15 >/dev/null\n"
+                    for number in range(count))
+    makefile = test.write_file("Makefile", "all: " + " ".join(f"job{number}" for number in range(count)) + "\n" + rules)
+    recording = test.record("--format=processed", "--", "make", "-j4", "-s", "-f", makefile, output="build.json")
+    expect_equal(recording.wait(), 0, f"geckobpf's exit status: {recording.stderr}")
+    with open(recording.path, encoding="utf-8") as file:
+        profile = json.load(file)
+    threads = profile["threads"]
+    shown = [threads[index] for index in profile["meta"]["initialVisibleThreads"]]
+    names = [thread["processName"] for thread in shown]
+    expect(sum(name.startswith("job") for name in names) >= 10, f"the busy processes are not shown, but {names}")
+    (make,) = (thread for thread in threads if thread["isMainThread"] and thread["processName"] == "make")
+    expect(make in shown, f"make is not shown, but {names}")
+    # The front-end has such processes at the top.
+    expect_equal([thread["processName"] for thread in threads if thread["processType"] == "default"], ["make"],
+                 "what was asked for")
 
 
 def test_weights(test):
