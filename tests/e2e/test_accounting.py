@@ -25,12 +25,13 @@ def start_load(test):
 
 
 def check(profile, name):
+    """Returns the CPU time of the targets, in ms."""
     log = profile.log()
     cpu_ms = sum(thread.cpu_ns() for thread in profile.threads) / 1e6
-    expect(cpu_ms > 20, f"the targets had a CPU for {cpu_ms} ms only")
     period_ms = log["period_ns"] / 1e6
     expect_near((log["timer_ticks"] + log["timer_ticks_missed"]) * period_ms, cpu_ms, 0.03 * cpu_ms + TARGETS * SCHEDULER_TICK_MS,
                 f"{name}: ms of samples, and {log['timer_ticks_missed']} missed ticks,")
+    return cpu_ms
 
 
 def test_samples_and_missed_ticks(test):
@@ -38,11 +39,13 @@ def test_samples_and_missed_ticks(test):
     start_load(test)
     pids = ",".join(str(test.start_target("hot").pid) for _ in range(TARGETS))
     paths = [test.make_directory("out") for _ in range(AT_ONCE)]
+    cpu_ms = 0
     for first in range(0, RECORDINGS, AT_ONCE):
         recordings = [test.record("--pid", pids, "--rate", RATE_HZ, "--duration", SECONDS, "--force", directory=path)
                       for path in paths]
         for number, recording in enumerate(recordings, first):
-            check(recording.finish(), f"recording {number}")
+            cpu_ms += check(recording.finish(), f"recording {number}")
+    expect(cpu_ms > 10 * RECORDINGS, f"the targets had a CPU for {cpu_ms} ms only")
 
 
 # Where a sample of a recording can end but in the file.

@@ -79,7 +79,7 @@ def test_demo_under_sudo(test):
     for name in ("flags", "libcore.a", "libapp.a", "geckobpf"):
         shutil.copy2(os.path.join(test.build, name), os.path.join(tree, "build"))
     make = test.start(["make", "-C", tree, "demo"], env={**os.environ, "SUDO_UID": str(user), "SUDO_GID": str(user)})
-    expect_equal(make.wait(patience_s=120), 0, "the exit status of make demo")
+    expect_equal(make.wait(patience_s=300), 0, "the exit status of make demo")
     expect(os.path.exists(os.path.join(tree, "demo.json.gz")), "there is no demo.json.gz")
     of_root = [os.path.join(path, name) for path, _, files in os.walk(tree) for name in ("", *files)
                if os.lstat(os.path.join(path, name)).st_uid != user]

@@ -354,7 +354,9 @@ def test_terminate_the_capture_alone(test):
 # ---- other commands --------------------------------------------------------------------------------------------------
 def record_raw(test):
     target = test.start_target("threads")
-    recording = test.record("--pid", target.pid, "--duration", "1", "--rate", "10000", output="capture.gbpf")
+    recording = test.record_running("--pid", target.pid, "--rate", "10000", output="capture.gbpf")
+    burn(target.pid, 1.5)
+    recording.signal(signal.SIGINT)
     expect_equal(recording.wait(), 0, "geckobpf's exit status")
     return recording.path
 
