@@ -206,6 +206,13 @@ def test_hint(test):
     expect_equal(recording.stderr.count("without names"), 1, "the number of hints")
 
 
+def test_hint_of_package(test):
+    """Of a program that the system's package manager knows, what its debug package would be called."""
+    recording = test.record("--duration", "0.5", "--", "sh", "-c", "exec timeout 1 gzip -c /dev/zero >/dev/null")
+    recording.wait()
+    expect_match(r"\d+ % of the samples are in code of gzip without names: apt install gzip-dbgsym, ", recording.stderr, "the hint")
+
+
 def test_addresses_after_unloading(test):
     """Two libraries take each other's place; the Gecko format has no times, but each address is to be its own library's."""
     libraries = [build_source(test, "plugin.c", f"{name}.so", "gcc", "-shared", "-fPIC", f"-DNAME={name}_hot", "-DROOM=8",

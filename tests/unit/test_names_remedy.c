@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,18 +52,16 @@ static struct names_remedy find(const struct profile_file *file)
 
 static void assert_package(const char *list, const char *package)
 {
+	struct names_remedy found;
 	struct profile_file file;
-	const char *found;
 
 	if (!make_system(list, NULL))
 		skip();
 	file = stripped();
-	found = find(&file).package;
-	if (package)
-		assert_string_equal(found, package);
-	else
-		assert_null(found);
-	assert_null(find(&file).servers);
+	found = find(&file);
+	assert_string_equal(found.package, package);
+	assert_string_equal(found.debug_package, "");
+	assert_null(found.servers);
 }
 
 static void test_package(void **state)
@@ -71,9 +70,44 @@ static void test_package(void **state)
 	assert_package(LIBRARY, "libc6-dbg");
 	/* The package is older than the link that leads to /usr/lib. */
 	assert_package("/lib\n/lib/libx.so.6\n/lib/libx.so.7\n", "libc6-dbg");
-	assert_package(LIBRARY ".1\n/opt" LIBRARY "\n", NULL);
-	assert_package("", NULL);
-	assert_package(NULL, NULL);
+	assert_package(LIBRARY ".1\n/opt" LIBRARY "\n", "");
+	assert_package("", "");
+	assert_package(NULL, "");
+}
+
+static void assert_debug_package(const char *want)
+{
+	struct profile_file file = stripped();
+	struct names_remedy found = find(&file);
+
+	assert_string_equal(found.debug_package, want);
+	assert_string_equal(found.package, "");
+}
+
+static void write_list(const char *name, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "var/lib/dpkg/info/%s", name);
+	fixture_write(path, text, strlen(text));
+}
+
+/* Of another package: its name and no more, and only if it alone has the file. */
+static void test_debug_package(void **state)
+{
+	if (!make_system("/usr/lib/libc.so\n", NULL))
+		skip();
+	write_list("libx6.md5sums", LIBRARY "\n");
+	write_list("-x.list", LIBRARY "\n");
+	write_list("Lib;x.list", LIBRARY "\n");
+	write_list(".list", LIBRARY "\n");
+	assert_debug_package("");
+	write_list("libx++6:amd64.list", "/usr\n" LIBRARY "\n");
+	assert_debug_package("libx++6-dbgsym");
+	write_list("libx++6:i386.list", LIBRARY "\n");
+	assert_debug_package("libx++6-dbgsym");
+	write_list("libx.list", LIBRARY "\n");
+	assert_debug_package("");
 }
 
 static void assert_servers(const char *os_release, const char *url)
@@ -107,20 +141,20 @@ static void test_not_ours(void **state)
 	if (!make_system(LIBRARY "\n", "ID=debian\n"))
 		skip();
 	file = stripped();
-	assert_non_null(find(&file).package);
+	assert_string_equal(find(&file).package, "libc6-dbg");
 	other = file;
 	other.wanted.bytes[0] ^= 1;
-	assert_null(find(&other).package);
+	assert_string_equal(find(&other).package, "");
 	assert_null(find(&other).servers);
 	other = file;
 	other.wanted.size = 0;
-	assert_null(find(&other).package);
+	assert_string_equal(find(&other).package, "");
 	other = file;
 	other.path = (char *)"/usr/lib/nothing.so";
 	assert_null(find(&other).servers);
 	other = file;
 	other.trouble = SYMBOL_TROUBLE_MISSING;
-	assert_null(find(&other).package);
+	assert_string_equal(find(&other).package, "");
 	/* It is somebody's own: no server has it. */
 	assert_true(fixture_run("mkdir -p usr/local/lib && cp lib.so usr/local/lib/libx.so"));
 	other = file;
@@ -132,6 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_package),
+		cmocka_unit_test(test_debug_package),
 		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_not_ours),
 	};

@@ -59,9 +59,13 @@ static void print_hint(const struct profile_file *file, unsigned int percent)
 	const char *slash = strrchr(file->path, '/');
 	const char *name = slash ? slash + 1 : file->path;
 
-	if (remedy.package)
+	if (remedy.package[0])
 		log_info("%u %% of the samples are in code of %s without names: apt install %s",
 			 percent, name, remedy.package);
+	else if (remedy.debug_package[0])
+		log_info("%u %% of the samples are in code of %s without names: apt install %s, "
+			 "with the archive of debug packages",
+			 percent, name, remedy.debug_package);
 	else if (remedy.servers)
 		log_info("%u %% of the samples are in code of %s without names: record into a "
 			 ".gbpf file, then geckobpf convert --debuginfod=%s",

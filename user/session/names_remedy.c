@@ -2,8 +2,8 @@
 /*
  * names_remedy.c - see names_remedy.h.
  *
- * A package is named only if the system says that it has the file, and if its debug package is there wherever the package
- * is: of others it cannot be known, without a search, whether there is one.
+ * A package is named only if the system says that it has the file. That of libc's debug file is there wherever libc is;
+ * others' are in an archive of their own, if anywhere, which only a search would tell.
  */
 #include "session/names_remedy.h"
 
@@ -16,9 +16,9 @@
 #include "elf/build_id.h"
 #include "elf/elf_open.h"
 #include "profile/profile.h"
+#include "session/dpkg_files.h"
 
 #define PATH_BYTES 4352
-#define LIST_MAX_BYTES (1 << 20)
 
 /* ---- is it this system's? -------------------------------------------------------------------- */
 
@@ -40,6 +40,18 @@ static bool is_ours(const char *root, const struct profile_file *file)
 	return !err && build_id_equal(&found, &file->wanted);
 }
 
+/* Whether `text` has this line. */
+static bool has_line(const char *text, const char *line)
+{
+	size_t length = strlen(line);
+	const char *at;
+
+	for (at = strstr(text, line); at; at = strstr(at + 1, line))
+		if ((at == text || at[-1] == '\n') && (!at[length] || at[length] == '\n'))
+			return true;
+	return false;
+}
+
 /* Up to `size` - 1 bytes of a file as a text; false: it cannot be read. */
 static bool read_text(const char *root, const char *name, char *text, size_t size)
 {
@@ -59,45 +71,17 @@ static bool read_text(const char *root, const char *name, char *text, size_t siz
 
 /* ---- packages ---------------------------------------------------------------------------------- */
 
-/* dpkg's lists of the files that packages have, of those that always come with a debug package. */
-static const struct {
-	const char *list, *package;
-} debug_packages[] = {
-	{"/var/lib/dpkg/info/libc6:amd64.list", "libc6-dbg"},
-	{"/var/lib/dpkg/info/libc6:arm64.list", "libc6-dbg"},
-	{"/var/lib/dpkg/info/libc6.list", "libc6-dbg"},
-};
-
-/* Whether `text` has this line. */
-static bool has_line(const char *text, const char *line)
+/* Which package has the debug file of a package's files. */
+static void find_debug_package(const char *root, const char *path, struct names_remedy *remedy)
 {
-	size_t length = strlen(line);
-	const char *at;
+	char package[DPKG_PACKAGE_BYTES];
 
-	for (at = strstr(text, line); at; at = strstr(at + 1, line))
-		if ((at == text || at[-1] == '\n') && (!at[length] || at[length] == '\n'))
-			return true;
-	return false;
-}
-
-/* Older packages say /lib for what is a link to /usr/lib. */
-static bool lists_path(const char *text, const char *path)
-{
-	return has_line(text, path) || (!strncmp(path, "/usr/", 5) && has_line(text, path + 4));
-}
-
-static const char *find_package(const char *root, const char *path)
-{
-	char *text = malloc(LIST_MAX_BYTES);
-	const char *found = NULL;
-	size_t i;
-
-	for (i = 0; text && !found && i < sizeof(debug_packages) / sizeof(debug_packages[0]); i++)
-		if (read_text(root, debug_packages[i].list, text, LIST_MAX_BYTES) &&
-		    lists_path(text, path))
-			found = debug_packages[i].package;
-	free(text);
-	return found;
+	dpkg_files_find(root, path, package);
+	if (!strcmp(package, "libc6"))
+		snprintf(remedy->package, sizeof(remedy->package), "libc6-dbg");
+	else if (package[0])
+		snprintf(remedy->debug_package, sizeof(remedy->debug_package), "%s-dbgsym",
+			 package);
 }
 
 /* ---- servers ----------------------------------------------------------------------------------- */
@@ -151,7 +135,7 @@ struct names_remedy names_remedy_find(const char *root, const struct profile_fil
 
 	if (file->trouble != SYMBOL_TROUBLE_STRIPPED || !is_ours(root, file))
 		return remedy;
-	remedy.package = find_package(root, file->path);
+	find_debug_package(root, file->path, &remedy);
 	if (is_of_packages(file->path))
 		remedy.servers = find_servers(root);
 	return remedy;

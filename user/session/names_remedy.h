@@ -3,17 +3,22 @@
 #ifndef GECKOBPF_SESSION_NAMES_REMEDY_H
 #define GECKOBPF_SESSION_NAMES_REMEDY_H
 
+#include "session/dpkg_files.h"
+
 struct profile_file;
 
-/* Both are NULL if nothing is known for sure. */
+/* "" and NULL where nothing is known for sure. */
 struct names_remedy {
-	const char *package; /* of the system's packages, the one with the debug file */
+	char package
+		[DPKG_PACKAGE_BYTES]; /* of the system's packages, the one with the debug file */
+	/* What such a package is called if the system's archive of debug files has it; its other archives do not. */
+	char debug_package[DPKG_PACKAGE_BYTES + 8];
 	const char *servers; /* URL of the system's debuginfod server */
 };
 
 /*
  * What brings names to a file, if it is one of this system's, of that build. `root` stands before all paths of the
- * system, "" as a rule. Reads a few small files, runs nothing.
+ * system, "" as a rule. Reads lists of packages, runs nothing.
  */
 struct names_remedy names_remedy_find(const char *root, const struct profile_file *file);
 
