@@ -38,6 +38,52 @@ static __always_inline bool task_is_dead(struct task_struct *task)
 	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state) & GB_TASK_DEAD;
 }
 
+/*
+ * Numbers of pages that a process has in memory, by their kind (MM_FILEPAGES, MM_ANONPAGES, MM_SHMEMPAGES). Since 6.2
+ * (commit f1a7941243c1) each is a counter to which every CPU adds some pages at once; before, threads did.
+ */
+enum mm_counted {
+	MM_COUNTED_FILE = 0,
+	MM_COUNTED_ANON = 1,
+	MM_COUNTED_SHMEM = 3,
+	MM_COUNTED_KINDS
+};
+
+struct percpu_counter___pages {
+	__s64 count;
+} __attribute__((preserve_access_index));
+
+struct mm_struct___since_6_2 {
+	struct percpu_counter___pages rss_stat[MM_COUNTED_KINDS];
+} __attribute__((preserve_access_index));
+
+struct mm_rss_stat___before_6_2 {
+	atomic_long_t count[MM_COUNTED_KINDS];
+} __attribute__((preserve_access_index));
+
+struct mm_struct___before_6_2 {
+	struct mm_rss_stat___before_6_2 rss_stat;
+} __attribute__((preserve_access_index));
+
+/*
+ * All of them; 0 as well if this kernel counts in another way. Indexes are literals, for CO-RE to relocate: elements of other
+ * kernels are of other sizes.
+ */
+static __always_inline __s64 mm_pages(const void *mm)
+{
+	const struct mm_struct___since_6_2 *now = mm;
+	const struct mm_struct___before_6_2 *before = mm;
+
+	if (bpf_core_field_exists(now->rss_stat[MM_COUNTED_FILE].count))
+		return now->rss_stat[MM_COUNTED_FILE].count + now->rss_stat[MM_COUNTED_ANON].count +
+		       now->rss_stat[MM_COUNTED_SHMEM].count;
+	if (bpf_core_field_exists(before->rss_stat.count))
+		return BPF_CORE_READ(before, rss_stat.count[MM_COUNTED_FILE].counter) +
+		       BPF_CORE_READ(before, rss_stat.count[MM_COUNTED_ANON].counter) +
+		       BPF_CORE_READ(before, rss_stat.count[MM_COUNTED_SHMEM].counter);
+	return 0;
+}
+
 /* Whether the task is within execve(2). (A bit field; it went in 6.19.) */
 static __always_inline bool is_in_exec(struct task_struct *task)
 {

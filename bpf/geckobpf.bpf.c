@@ -23,6 +23,7 @@
 #include "unwind.bpf.h"
 #include "stack.bpf.h"
 #include "sample.bpf.h"
+#include "counters.bpf.h"
 
 /* Sources: programs in optional sections, one file each. */
 #include "timer.bpf.c"

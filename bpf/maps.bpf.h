@@ -20,6 +20,8 @@ const volatile __u32 cfg_ring_mask; /* number of sample rings - 1; a power of tw
 const volatile __u64 cfg_wake_bytes;
 const volatile __u64 cfg_control_wake_bytes; /* the same for `control` */
 
+const volatile __u32 cfg_counters; /* that are looked at: a bit for each enum gb_counter */
+
 /* When the timers were last started, also after a pause: CLOCK_MONOTONIC; all ones: they do not run. Written by user space. */
 volatile __u64 timers_since_ns = ~0ULL;
 
@@ -89,6 +91,26 @@ struct {
 	__type(key, __u32);
 	__type(value, struct run_state);
 } run SEC(".maps");
+
+/*
+ * Low bits of the tgid -> what was told last of the counter of a process, by its image. Written and read by
+ * counters.bpf.h. Processes that share a slot are told more often; two CPUs that write one at once may tell twice, or a
+ * second late.
+ */
+#define GB_COUNTER_SLOTS 4096
+struct counter_slot {
+	__u64 image; /* exec id << 32 | tgid */
+	__s64 value;
+	__u64 sent_ns;
+	__u64 due_ns; /* all that were told, a millisecond each, reach up to here */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GB_COUNTER_SLOTS);
+	__type(key, __u32);
+	__type(value, struct counter_slot);
+} counter_slots SEC(".maps");
 
 /* enum gb_stat -> count. Written by all programs, read by user space, which adds up the CPUs. */
 struct {

@@ -52,6 +52,8 @@ static __always_inline void leave(void *ctx, struct run_state *state, struct tas
 		sample_tick(ctx, false, tracing_frames(ctx, state, next), task, state, now);
 	if (state->late)
 		ticks_settle(state, task->se.sum_exec_runtime);
+	if (cfg_counters)
+		counters_look(task, now, true);
 }
 
 SEC("tp_btf/sched_switch")

@@ -194,7 +194,19 @@ int adopt_children(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Read as a file: one struct gb_task_event for every thread of every target. */
+/* Its counters, with its first thread. */
+static __always_inline void list_counters(struct seq_file *seq, struct task_struct *task)
+{
+	struct mm_struct *mm = own_memory(task);
+	struct gb_counter_event event;
+
+	if (!mm || task->pid != task->tgid)
+		return;
+	describe_counter(&event, task, GB_COUNTER_MEMORY, counter_value(GB_COUNTER_MEMORY, mm));
+	bpf_seq_write(seq, &event, sizeof(event));
+}
+
+/* Read as a file: one struct gb_task_event for every thread of every target, and counters of the processes. */
 SEC("iter/task")
 int list_tasks(struct bpf_iter__task *ctx)
 {
@@ -207,5 +219,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 	describe_task(&event, task, GB_TASK_SEEN);
 	name_task(&event.parent, task->real_parent);
 	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
+	if (cfg_counters)
+		list_counters(ctx->meta->seq, task);
 	return 0;
 }

@@ -56,5 +56,7 @@ int on_timer(struct bpf_perf_event_data *ctx)
 	run_follow(state, task, now);
 	if (is_sampled(state, task, now))
 		sample_tick(ctx, is_user_mode(ctx), 0, task, state, now);
+	if (cfg_counters)
+		counters_look(task, now, false);
 	return 0;
 }

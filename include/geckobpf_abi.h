@@ -30,6 +30,8 @@ enum gb_record_kind {
 	GB_RECORD_RAW = 5,
 	/* struct gb_record alone, in `control`: code was mapped, so read perf's mmap events */
 	GB_RECORD_WAKE = 6,
+	/* struct gb_counter_event, in a ring of `samples` or from the task iterator */
+	GB_RECORD_COUNTER = 7,
 };
 
 struct gb_record {
@@ -114,6 +116,20 @@ struct gb_task_event {
 	char comm[GB_COMM_BYTES]; /* the (new) name, NUL-terminated */
 	/* Earlier versions did not send what follows. */
 	__u64 max_rss_bytes; /* EXIT: the most memory that the process had, see getrusage(2); 0: not known yet */
+};
+
+/* What is counted of a process. */
+enum gb_counter {
+	GB_COUNTER_MEMORY = 0, /* bytes that are in memory: its resident set */
+	GB_COUNTER_COUNT
+};
+
+struct gb_counter_event {
+	struct gb_record hdr;
+	struct gb_task task; /* a thread of the process */
+	__u32 counter; /* enum gb_counter */
+	__u32 pad;
+	__s64 value; /* at that time */
 };
 
 /* Value of the `targets` map: a process that is profiled. */
@@ -243,6 +259,7 @@ enum gb_stat {
 	GB_STAT_CONTROL_FULL, /* task events lost: no room in the control ring */
 	GB_STAT_TARGETS_FULL, /* forked children not followed: the `targets` map was full */
 	GB_STAT_RAW, /* samples sent raw, to be unwound in user space */
+	GB_STAT_COUNTERS_FULL, /* values of counters that came later: no room in the ring */
 	GB_STAT_SWITCHES, /* context switches to a target */
 	GB_STAT_COUNT
 };

@@ -71,7 +71,8 @@ static uint64_t stored_bytes(const struct replay *replay)
 /* How many samples there are. */
 static int read_back(const struct replay *replay, uint64_t *entries)
 {
-	static const struct profile_visitor visitor = {ignore_restart, ignore_node, count_sample};
+	static const struct profile_visitor visitor = {ignore_restart, ignore_node, count_sample,
+						       NULL};
 	size_t i;
 	int err = 0;
 

@@ -60,7 +60,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 
 static int pass(const struct gb_sample *sample)
 {
-	static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+	static const struct profile_visitor visitor = {on_restart, on_node, on_sample, NULL};
 	struct sample_entry entry = {.time_ns = sample->hdr.time_ns, .weight = 1};
 	const uint8_t *bytes;
 	size_t size;

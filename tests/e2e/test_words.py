@@ -59,6 +59,8 @@ WRONG = [
     ("-p", "-p: its value is missing; give --pid=PID|NAME[,...]"),
     ("--pid", "--pid: its value is missing; give --pid=PID|NAME[,...]"),
     ("-qp", "-p: its value is missing; give --pid=PID|NAME[,...]"),
+    ("--counters=memory,disk -- true", "--counters=memory,disk: not known; give memory, all or none"),
+    ("--counters= -- true", "--counters=: not known; give memory, all or none"),
     ("--rate", "--rate: its value is missing; give --rate=HZ"),
     ("--freq", "--freq: its value is missing; give --rate=HZ"),
     ("--all -o", "-o: its value is missing; give --output=FILE"),

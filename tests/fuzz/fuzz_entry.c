@@ -48,10 +48,19 @@ static int on_sample(void *context, const struct sample_view *sample)
 	return 0;
 }
 
+static int on_counter(void *context, const struct counter_entry *entry)
+{
+	const struct listener *listener = context;
+
+	if (!listener->is_restarted || entry->counter >= ENTRY_COUNTERS)
+		abort();
+	return 0;
+}
+
 static int decode_copy(struct entry_decoder *decoder, const uint8_t *bytes, size_t size,
 		       struct listener *listener)
 {
-	static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+	static const struct profile_visitor visitor = {on_restart, on_node, on_sample, on_counter};
 	uint8_t *exact = malloc(size ? size : 1);
 	int err;
 

@@ -97,7 +97,8 @@ static int check_sample(void *context, const struct sample_view *sample)
 
 static void check_process(const struct room *room, size_t number)
 {
-	static const struct profile_visitor visitor = {ignore_restart, ignore_node, check_sample};
+	static const struct profile_visitor visitor = {ignore_restart, ignore_node, check_sample,
+						       NULL};
 	struct process *process = processes_at(room->processes, number);
 	size_t i;
 

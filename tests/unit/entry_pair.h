@@ -56,7 +56,7 @@ static inline int on_sample(void *context, const struct sample_view *sample)
 	return listener->sample_result;
 }
 
-static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+static const struct profile_visitor visitor = {on_restart, on_node, on_sample, NULL};
 
 struct pair {
 	struct entry_cache *cache;

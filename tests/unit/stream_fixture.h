@@ -245,7 +245,7 @@ static inline int on_sample(void *context, const struct sample_view *sample)
 /* What an archive has of TGID. */
 static inline void look_at(const struct archive *archive, struct seen *seen)
 {
-	static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+	static const struct profile_visitor visitor = {on_restart, on_node, on_sample, NULL};
 
 	memset(seen, 0, sizeof(*seen));
 	seen->process = processes_latest(archive->processes, TGID);

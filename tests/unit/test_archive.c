@@ -217,7 +217,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 
 static uint64_t count_samples(const struct archive *archive)
 {
-	static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+	static const struct profile_visitor visitor = {on_restart, on_node, on_sample, NULL};
 	struct process *process = processes_latest(archive->processes, 42);
 	struct seen seen = {0};
 

@@ -150,7 +150,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 
 static int try_look(const struct archive *archive, const struct process *process)
 {
-	static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+	static const struct profile_visitor visitor = {on_restart, on_node, on_sample, NULL};
 	int err;
 
 	memset(&seen, 0, sizeof(seen));

@@ -123,7 +123,7 @@ static int on_any_sample(void *context, const struct sample_view *sample)
 /* How many samples there are, all of which make sense; those of threads that are missing, too. */
 static uint64_t count_samples(const struct archive *archive)
 {
-	static const struct profile_visitor visitor = {on_restart, on_node, on_any_sample};
+	static const struct profile_visitor visitor = {on_restart, on_node, on_any_sample, NULL};
 	const struct process *process = processes_latest(archive->processes, TGID);
 	struct seen seen = {0};
 

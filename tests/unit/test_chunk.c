@@ -29,12 +29,12 @@ static void finish(struct chunk *chunk)
 static void header_has_no_padding(void **state)
 {
 	const struct chunk_header *header = NULL;
-	size_t fields = sizeof(header->offset_first_block) +
-			sizeof(header->offset_past_last_block) + sizeof(header->start_ns) +
-			sizeof(header->done_ns) + sizeof(header->buffer_bytes) +
-			sizeof(header->block_count) + sizeof(header->range_start) +
-			sizeof(header->process_id) + sizeof(header->state) +
-			sizeof(header->stored_bytes) + sizeof(header->flags);
+	size_t fields =
+		sizeof(header->offset_first_block) + sizeof(header->offset_past_last_block) +
+		sizeof(header->start_ns) + sizeof(header->done_ns) + sizeof(header->buffer_bytes) +
+		sizeof(header->block_count) + sizeof(header->other_count) +
+		sizeof(header->range_start) + sizeof(header->process_id) + sizeof(header->state) +
+		sizeof(header->stored_bytes) + sizeof(header->flags);
 
 	assert_int_equal(sizeof(struct chunk_header), fields);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* test_entry_more.c - the grammar: what older versions wrote, what few samples have, where stacks are, frames of any kind. */
+/* test_entry_more.c - the grammar: what older versions wrote, what few samples have, where stacks are, frames of any kind, counters. */
+#include <errno.h>
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -169,6 +170,88 @@ static void frames_of_any_kind_come_back(void **state)
 
 #define PAIR_TEST(f) cmocka_unit_test_setup_teardown(f, open_pair, close_pair)
 
+/* ---- counters ------------------------------------------------------------------ */
+
+struct counter_listener {
+	struct listener listener;
+	struct counter_entry heard;
+};
+
+static int on_counter(void *context, const struct counter_entry *entry)
+{
+	((struct counter_listener *)context)->heard = *entry;
+	return 0;
+}
+
+static const struct profile_visitor counting = {on_restart, on_node, on_sample, on_counter};
+
+static void pass_counter(struct pair *pair, const struct counter_entry *entry, bool restart,
+			 const char *wanted, size_t wanted_size)
+{
+	static struct counter_listener listener;
+	const uint8_t *bytes;
+	size_t size;
+
+	assert_int_equal(entry_encode_counter(pair->encoder, entry, restart, &bytes, &size), 0);
+	assert_int_equal(size, wanted_size);
+	assert_memory_equal(bytes, wanted, size);
+	assert_false(entry_is_sample(bytes[0]));
+	assert_int_equal(entry_decode(pair->decoder, bytes, size, &counting, &listener), 0);
+	assert_memory_equal(&listener.heard.counter, &entry->counter, sizeof(entry->counter));
+	assert_true(listener.heard.time_ns == entry->time_ns);
+	assert_true(listener.heard.value == entry->value);
+}
+
+#define PASS_COUNTER(pair, entry, restart, wanted)                                                 \
+	pass_counter(pair, entry, restart, wanted, sizeof(wanted) - 1)
+
+/* It may be the first in a chunk, and changes nothing of how samples are told. */
+static void counters_are_told_by_their_change(void **state)
+{
+	struct pair *pair = *state;
+	struct counter_entry entry = {.counter = 15, .time_ns = 5000000, .value = INT64_MIN};
+	const uint8_t *bytes;
+	size_t size;
+
+	PASS_COUNTER(pair, &entry, true,
+		     "\x05\x00\x03\xc0\x84\x3d\x0f\x80\xad\xe2\x04"
+		     "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+	(void)pass(pair, &first_sample, false);
+	entry = (struct counter_entry){.counter = 0, .time_ns = 5000000, .value = 64};
+	PASS_COUNTER(pair, &entry, false, "\x04\x00\x13\x80\x01");
+	entry.value = 63;
+	entry.time_ns = 5000011;
+	PASS_COUNTER(pair, &entry, false, "\x04\x00\x02\x01");
+	(void)pass(pair, &first_sample, false);
+	/* Who reads need not want to know. */
+	assert_int_equal(entry_encode_counter(pair->encoder, &entry, true, &bytes, &size), 0);
+	assert_int_equal(entry_decode(pair->decoder, bytes, size, &visitor, &pair->listener), 0);
+	(void)pass(pair, &first_sample, false);
+	entry.counter = ENTRY_COUNTERS;
+	assert_int_equal(entry_encode_counter(pair->encoder, &entry, false, &bytes, &size),
+			 -EINVAL);
+}
+
+static void wrong_counters_are_refused(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} wrong[] = {
+		{"\x05\x00\x03\x01\x10\x00\x00", 7}, /* no such counter */
+		{"\x05\x00\x03\x01\x00\x00", 6}, /* too short */
+		{"\x05\x00\x03\x01\x00\x00\x00\x00", 8}, /* too long */
+		{"\x04\x00\x00\x00", 4}, /* it depends on what was not there */
+	};
+	struct pair *pair = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(entry_decode(pair->decoder, (const uint8_t *)wrong[i].bytes,
+					      wrong[i].size, &visitor, &pair->listener),
+				 -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +259,8 @@ int main(void)
 		PAIR_TEST(a_sample_says_what_made_it_and_what_it_weighs),
 		PAIR_TEST(stack_addresses_are_told_when_they_change),
 		PAIR_TEST(frames_of_any_kind_come_back),
+		PAIR_TEST(counters_are_told_by_their_change),
+		PAIR_TEST(wrong_counters_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 	return 0;
 }
 
-static const struct profile_visitor comparing = {on_restart, on_node, on_sample};
+static const struct profile_visitor comparing = {on_restart, on_node, on_sample, NULL};
 
 /* All that is readable is the end of what was put. Returns how often node numbers started over. */
 static size_t assert_readable(struct profile_buffer *buffer, const struct put_log *log)
@@ -337,7 +337,7 @@ static int is_leaf_last(void *context, const struct sample_view *sample)
 /* The deepest stack there is takes many times what a chunk of this buffer has. */
 static void an_entry_larger_than_a_chunk_is_kept(void **state)
 {
-	const struct profile_visitor visitor = {restart_count, add_node, is_leaf_last};
+	const struct profile_visitor visitor = {restart_count, add_node, is_leaf_last, NULL};
 	struct profile_memory *memory;
 	struct profile_buffer *buffer;
 	struct frame frames[SAMPLE_MAX_FRAMES];
@@ -403,7 +403,7 @@ static int ignore_node(void *context, uint32_t node, uint32_t prefix, const stru
 
 static void a_visitor_can_end_the_reading(void **state)
 {
-	const struct profile_visitor visitor = {ignore_restart, ignore_node, stop_at_once};
+	const struct profile_visitor visitor = {ignore_restart, ignore_node, stop_at_once, NULL};
 	struct profile_memory *memory;
 	struct profile_buffer *buffer;
 	uint32_t random = 6;
@@ -420,7 +420,7 @@ static void a_visitor_can_end_the_reading(void **state)
 
 static int put_and_read(void *context)
 {
-	const struct profile_visitor visitor = {ignore_restart, ignore_node, stop_at_once};
+	const struct profile_visitor visitor = {ignore_restart, ignore_node, stop_at_once, NULL};
 	struct profile_memory *memory = NULL;
 	struct profile_buffer *buffer = NULL;
 	uint32_t random = 7, n;

@@ -192,7 +192,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 	return 0;
 }
 
-static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+static const struct profile_visitor visitor = {on_restart, on_node, on_sample, NULL};
 
 static int read_all(struct profile_buffer *buffer, bool is_strict, uint64_t refuse)
 {

@@ -78,7 +78,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 	return 0;
 }
 
-static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+static const struct profile_visitor visitor = {on_restart, on_node, on_sample, NULL};
 
 /* 0: all samples are there. In a child as well, so without assertions. */
 static int read_all(struct profile_buffer *buffer)

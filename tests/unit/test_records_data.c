@@ -54,7 +54,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 
 static struct heard listen(const struct process *process)
 {
-	static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+	static const struct profile_visitor visitor = {on_restart, on_node, on_sample, NULL};
 	struct heard heard = {0};
 
 	assert_non_null(process->buffer);

@@ -236,6 +236,7 @@ static int skip_node(void *context, uint32_t node, uint32_t prefix, const struct
 
 /* By their numbers. */
 struct numbered_threads {
+	struct process *process;
 	const struct threads *threads;
 	struct thread **items;
 	size_t count;
@@ -252,11 +253,35 @@ static int note_sample(void *context, const struct sample_view *sample)
 	return 0;
 }
 
-/* Finds out until when there are samples of each thread, once for the first recording: those that are put are noted. */
-static int note_samples(struct archive *archive, const struct process *process)
+/* Whether the process was told nothing of the counter at that time or after it; that time is its latest, then. */
+static bool note_counter_time(struct process *process, const struct counter_entry *entry)
 {
-	static const struct profile_visitor visitor = {forget_nodes, skip_node, note_sample};
-	struct numbered_threads threads = {.threads = &process->threads,
+	struct process_counter *told;
+
+	if (entry->counter >= PROCESS_COUNTERS)
+		return false;
+	told = &process->counters[entry->counter];
+	if (entry->time_ns <= told->time_ns)
+		return false;
+	*told = (struct process_counter){entry->time_ns, entry->value};
+	return true;
+}
+
+static int note_counter(void *context, const struct counter_entry *entry)
+{
+	const struct numbered_threads *threads = context;
+
+	(void)note_counter_time(threads->process, entry);
+	return 0;
+}
+
+/* Finds out until when there are samples of each thread, and values of each counter, once for the first recording: those that are put are noted. */
+static int note_samples(struct archive *archive, struct process *process)
+{
+	static const struct profile_visitor visitor = {forget_nodes, skip_node, note_sample,
+						       note_counter};
+	struct numbered_threads threads = {.process = process,
+					   .threads = &process->threads,
 					   .count = process->threads.numbers.top};
 	size_t i;
 	int err;
@@ -333,11 +358,11 @@ static int collect_frames(struct copying *copying, uint32_t leaf, struct sample_
 }
 
 /* What comes before the beginning of a recording that was cut may name another thread than its own. */
-static bool is_in_recording(const struct recording_facts *facts, const struct sample_view *sample)
+static bool is_in_recording(const struct recording_facts *facts, uint64_t time_ns)
 {
-	if (facts->is_cut && sample->time_ns < facts->start_ns)
+	if (facts->is_cut && time_ns < facts->start_ns)
 		return false;
-	return !facts->until_ns || sample->time_ns <= facts->until_ns;
+	return !facts->until_ns || time_ns <= facts->until_ns;
 }
 
 static int put_sample(struct copying *copying, const struct merged_thread *thread,
@@ -371,7 +396,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 	uint32_t number;
 	int err;
 
-	if (!is_in_recording(&process->merge->from->facts, sample))
+	if (!is_in_recording(&process->merge->from->facts, sample->time_ns))
 		return 0;
 	number = threads_resolve(&process->from->threads, sample->thread, sample->time_ns);
 	if (number < process->thread_count)
@@ -384,9 +409,21 @@ static int on_sample(void *context, const struct sample_view *sample)
 	return err == -E2BIG ? -EBADMSG : err;
 }
 
+/* Those that another recording of the process has as well are told once. */
+static int on_counter(void *context, const struct counter_entry *entry)
+{
+	struct copying *copying = context;
+	const struct merged_process *process = copying->process;
+
+	if (!is_in_recording(&process->merge->from->facts, entry->time_ns) ||
+	    entry->time_ns > INT64_MAX || !note_counter_time(process->into, entry))
+		return 0;
+	return profile_buffer_put_counter(process->into->buffer, entry);
+}
+
 static int merge_samples(const struct merged_process *process)
 {
-	static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+	static const struct profile_visitor visitor = {on_restart, on_node, on_sample, on_counter};
 	struct archive *into = process->merge->into;
 	struct copying *copying;
 	int err = archive_need_buffer(into, process->into);

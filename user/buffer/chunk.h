@@ -46,9 +46,10 @@ struct chunk_header {
 	uint32_t stored_bytes; /* after the struct; buffer_bytes if not compressed */
 	uint64_t range_start; /* position of byte 0; 0: not set */
 	uint32_t block_count; /* blocks that begin here */
+	uint32_t other_count; /* of these, those that are no samples */
 	uint32_t process_id;
-	uint32_t state; /* enum chunk_state */
-	uint32_t flags; /* CHUNK_COMPRESSED */
+	uint16_t state; /* enum chunk_state */
+	uint16_t flags; /* CHUNK_COMPRESSED */
 };
 
 struct chunk_owner;

@@ -214,6 +214,7 @@ static void destroy_released(struct chunk_store *store, struct chunk *chunk)
 {
 	chunk->owner->range_start = chunk_range_end(chunk);
 	chunk->owner->cleared += chunk->header.block_count;
+	chunk->owner->others_cleared += chunk->header.other_count;
 	store->stats.destroyed++;
 	remove_released(store, chunk);
 }

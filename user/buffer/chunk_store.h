@@ -50,6 +50,7 @@ struct chunk_owner {
 	struct chunk_list released; /* oldest first; changes while the compressor works */
 	uint64_t range_start; /* the position after the last chunk that went; 0: none has */
 	uint64_t cleared; /* blocks that went with their chunks */
+	uint64_t others_cleared; /* of these, those that are no samples */
 	/* The store's alone. */
 	struct chunk *next; /* lent before it is needed; NULL: not so */
 	TAILQ_ENTRY(chunk_owner) requests;

@@ -19,6 +19,7 @@ struct chunked_buffer {
 	uint32_t process_id;
 	uint64_t next_chunk_start; /* position at which the next chunk begins */
 	uint64_t range_end, pushed, failed_bytes, failed; /* as in the state */
+	uint64_t others_pushed;
 };
 
 /* ---- chunks ------------------------------------------------------------------ */
@@ -156,12 +157,14 @@ static int prepare(struct chunked_buffer *buffer, uint32_t block_bytes, struct c
 }
 
 static struct block_room reserve(struct chunked_buffer *buffer, uint32_t block_bytes,
-				 struct chunk *next)
+				 struct chunk *next, bool is_other)
 {
-	const struct chunk_header *current = &buffer->current->header;
+	struct chunk_header *current = &buffer->current->header;
 	struct block_room room = {{NULL, 0}, {NULL, 0}};
 
 	buffer->pushed++;
+	buffer->others_pushed += is_other;
+	current->other_count += is_other;
 	buffer->range_end = current->range_start + current->offset_past_last_block + block_bytes;
 	room.head = chunk_reserve_block(buffer->current, block_bytes);
 	if (next)
@@ -180,7 +183,8 @@ static void settle(struct chunked_buffer *buffer)
 		ask_for_next(buffer);
 }
 
-static int put_slowly(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes)
+static int put_slowly(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes,
+		      bool is_other)
 {
 	uint8_t prefix[LEB128_MAX_BYTES_U64];
 	size_t prefix_bytes = (size_t)(leb128_put(prefix, payload_bytes) - prefix);
@@ -195,7 +199,7 @@ static int put_slowly(struct chunked_buffer *buffer, const void *payload, size_t
 	err = prepare(buffer, (uint32_t)block_bytes, &next);
 	if (err)
 		return refuse(buffer, block_bytes, err);
-	room = reserve(buffer, (uint32_t)block_bytes, next);
+	room = reserve(buffer, (uint32_t)block_bytes, next, is_other);
 	fill_room(&room, prefix, prefix_bytes);
 	fill_room(&room, payload, payload_bytes);
 	if (next)
@@ -210,11 +214,11 @@ int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_
 	uint32_t offset, end;
 
 	if (payload_bytes - 1 >= 0x7f || !chunk)
-		return put_slowly(buffer, payload, payload_bytes);
+		return put_slowly(buffer, payload, payload_bytes, false);
 	offset = chunk->header.offset_past_last_block;
 	end = offset + 1 + (uint32_t)payload_bytes;
 	if (end > buffer->easy_end)
-		return put_slowly(buffer, payload, payload_bytes);
+		return put_slowly(buffer, payload, payload_bytes, false);
 	chunk->bytes[offset] = (uint8_t)payload_bytes;
 	memcpy(chunk->bytes + offset + 1, payload, payload_bytes);
 	chunk->header.offset_past_last_block = end;
@@ -222,6 +226,12 @@ int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_
 	buffer->pushed++;
 	buffer->range_end = chunk->header.range_start + end;
 	return 0;
+}
+
+int chunked_buffer_put_other(struct chunked_buffer *buffer, const void *payload,
+			     size_t payload_bytes)
+{
+	return put_slowly(buffer, payload, payload_bytes, true);
 }
 
 bool chunked_buffer_starts_chunk(const struct chunked_buffer *buffer)
@@ -251,4 +261,9 @@ struct chunked_buffer_state chunked_buffer_get_state(const struct chunked_buffer
 		.failed_bytes = buffer->failed_bytes,
 		.failed = buffer->failed,
 	};
+}
+
+struct chunked_buffer_others chunked_buffer_get_others(const struct chunked_buffer *buffer)
+{
+	return (struct chunked_buffer_others){buffer->others_pushed, buffer->owner.others_cleared};
 }

@@ -44,6 +44,11 @@ struct chunked_buffer_state {
 	uint64_t failed; /* blocks refused */
 };
 
+/* Of `pushed` and `cleared`, those that are no samples. */
+struct chunked_buffer_others {
+	uint64_t pushed, cleared;
+};
+
 /* `store` is borrowed; `process_id` goes into the chunks. 0 or -ENOMEM. */
 int chunked_buffer_open(struct chunked_buffer **out, struct chunk_store *store,
 			uint32_t process_id);
@@ -65,6 +70,10 @@ bool chunked_buffer_starts_chunk(const struct chunked_buffer *buffer);
  */
 int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_t payload_bytes);
 
+/* The same of a block that is no sample. */
+int chunked_buffer_put_other(struct chunked_buffer *buffer, const void *payload,
+			     size_t payload_bytes);
+
 /*
  * Begins a walk over the readable blocks, which chunk_walk_end() ends. No chunk is compressed
  * meanwhile (chunk_store_pause()).
@@ -72,5 +81,6 @@ int chunked_buffer_put(struct chunked_buffer *buffer, const void *payload, size_
 void chunked_buffer_walk(const struct chunked_buffer *buffer, struct chunk_walk *walk);
 
 struct chunked_buffer_state chunked_buffer_get_state(const struct chunked_buffer *buffer);
+struct chunked_buffer_others chunked_buffer_get_others(const struct chunked_buffer *buffer);
 
 #endif

@@ -9,7 +9,8 @@
  *   kind:    bit 7       bit 6..1                              bit 0
  *            1: sample   which fields follow, see below        RESTART
  *            0           1: a sample with more                 RESTART
- *                        2..63: other kinds, none so far
+ *                        2: a counter                          RESTART
+ *                        3..63: other kinds, none so far
  *
  *   restart: 0 | version | period_ns
  *
@@ -41,6 +42,11 @@
  *            2            | n                        node n
  *            3            | n                        the node that n nodes were told after
  *     up to the end:      | new frames               the base is their caller; none: is the stack
+ *
+ *   a counter, of the process:
+ *     its number, below 16
+ *     zigzag time_ns - that of the sample before, of any thread; 0 if there was none
+ *     zigzag value - the one that this counter was told to have before; 0 at first
  *
  * What a thread waited is time_ns - cpu_ns, in us, rounded up. It grows by the time since the
  * sample before, in us, rounded up, less the CPU time since then. A thread that was not met before
@@ -100,7 +106,7 @@ enum entry_kind {
 #define ENTRY_VERSION 3
 
 /* Entries that are no mere samples: bit 6..1 of the kind. */
-enum entry_number { ENTRY_MORE_SAMPLE = 1, ENTRY_NUMBERS = 64 };
+enum entry_number { ENTRY_MORE_SAMPLE = 1, ENTRY_COUNTER = 2, ENTRY_NUMBERS = 64 };
 
 /* Fields of a sample with more. */
 enum sample_more {
@@ -118,6 +124,12 @@ enum frame_token {
 	FRAME_NEW_OTHER = 2,
 	FRAME_NUMBER = 3, /* this one and all above */
 };
+
+/* By the first byte of an entry. */
+static inline bool entry_is_sample(uint8_t kind)
+{
+	return kind & ENTRY_SAMPLE || kind >> 1 == ENTRY_MORE_SAMPLE;
+}
 
 /* Of an epoch, at most. */
 #define ENTRY_MAX_NODES (1U << 30)
@@ -151,6 +163,10 @@ void entry_encoder_close(struct entry_encoder *encoder);
  */
 int entry_encode_sample(struct entry_encoder *encoder, const struct sample_entry *sample,
 			bool restart, const uint8_t **bytes, size_t *size);
+
+/* The same of a counter's value; -EINVAL: there is no such counter. */
+int entry_encode_counter(struct entry_encoder *encoder, const struct counter_entry *entry,
+			 bool restart, const uint8_t **bytes, size_t *size);
 
 /* What was encoded last was not stored: readers will not see it, so the next entry restarts. */
 void entry_encoder_drop(struct entry_encoder *encoder);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * entry_decode.c - bytes to samples. What the bytes say is not trusted; what they make us remember
+ * entry_decode.c - bytes to samples and counters. What the bytes say is not trusted; what they make us remember
  * is bounded by their number: a frame costs bytes, and an entry makes SAMPLE_MAX_FRAMES nodes at
  * most.
  */
@@ -367,6 +367,26 @@ static int get_more(struct reader *reader, struct epoch *epoch, struct told *tol
 	return 0;
 }
 
+static int get_counter(struct reader *reader, struct epoch *epoch, struct told *told)
+{
+	uint64_t counter, since_ns = 0, change = 0;
+	struct counter_entry entry;
+	int err = get_number(reader, ENTRY_COUNTERS - 1, &counter);
+
+	if (!err)
+		err = get_signed(reader, &since_ns);
+	if (!err)
+		err = get_signed(reader, &change);
+	if (err || reader->in != reader->end)
+		return -EBADMSG;
+	told->kind = 0;
+	epoch->counters[counter] += change;
+	entry.counter = (uint32_t)counter;
+	entry.time_ns = epoch->time_ns + since_ns;
+	entry.value = (int64_t)epoch->counters[counter];
+	return reader->visitor->counter ? reader->visitor->counter(reader->context, &entry) : 0;
+}
+
 /* The thread's stack is elsewhere than before. */
 static void move_stack(struct epoch *epoch, uint8_t more)
 {
@@ -429,6 +449,7 @@ static int decode_restart(struct reader *reader, struct entry_decoder *decoder)
 static int (*const others[ENTRY_NUMBERS])(struct reader *reader, struct epoch *epoch,
 					  struct told *told) = {
 	[ENTRY_MORE_SAMPLE] = get_more,
+	[ENTRY_COUNTER] = get_counter,
 };
 
 static int decode(struct reader *reader, struct entry_decoder *decoder, struct told *told)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * entry_encode.c - samples to bytes.
+ * entry_encode.c - samples and counters to bytes.
  *
  * Which nodes and frames readers know is kept in a cache that may forget (entry_cache.h). It
  * decides only how a stack is told: what it says is what readers were told in this epoch, and what
@@ -463,6 +463,13 @@ static void put_more(struct writer *writer, struct epoch *epoch, uint8_t more,
 	}
 }
 
+static void put_restart(struct writer *writer, const struct entry_encoder *encoder)
+{
+	put_number(writer, 0);
+	put_number(writer, ENTRY_VERSION);
+	put_number(writer, encoder->period_ns);
+}
+
 /*
  * Puts before the sample at `body`, whose first byte is its kind, what comes before it. Returns where that begins.
  */
@@ -478,11 +485,8 @@ static uint8_t *put_head(struct entry_encoder *encoder, const struct sample_entr
 		return body;
 	head[0] = (uint8_t)((more ? ENTRY_MORE_SAMPLE << 1 : *body++) |
 			    (is_restart ? ENTRY_RESTART : 0));
-	if (is_restart) {
-		put_number(&writer, 0);
-		put_number(&writer, ENTRY_VERSION);
-		put_number(&writer, encoder->period_ns);
-	}
+	if (is_restart)
+		put_restart(&writer, encoder);
 	if (more)
 		put_more(&writer, &encoder->epoch, more, sample);
 	size = (size_t)(writer.out - head);
@@ -524,5 +528,29 @@ int entry_encode_sample(struct entry_encoder *encoder, const struct sample_entry
 	*body = writer.kind;
 	*bytes = put_head(encoder, sample, restart, body);
 	*size = (size_t)(writer.out - *bytes);
+	return 0;
+}
+
+int entry_encode_counter(struct entry_encoder *encoder, const struct counter_entry *entry,
+			 bool restart, const uint8_t **bytes, size_t *size)
+{
+	uint8_t *start = encoder->cache->scratch;
+	struct writer writer = {start + 1, ENTRY_COUNTER << 1};
+	uint64_t *before;
+
+	if (entry->counter >= ENTRY_COUNTERS)
+		return -EINVAL;
+	if (restart_if_needed(encoder, restart)) {
+		writer.kind |= ENTRY_RESTART;
+		put_restart(&writer, encoder);
+	}
+	before = &encoder->epoch.counters[entry->counter];
+	put_number(&writer, entry->counter);
+	put_signed(&writer, entry->time_ns - encoder->epoch.time_ns);
+	put_signed(&writer, (uint64_t)entry->value - *before);
+	*before = (uint64_t)entry->value;
+	*start = writer.kind;
+	*bytes = start;
+	*size = (size_t)(writer.out - start);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "buffer/frame.h"
+#include "buffer/profile_buffer.h"
 
 /* The values of a thread's last sample. */
 struct thread_slot {
@@ -41,6 +42,7 @@ struct epoch {
 	uint64_t time_ns; /* of the sample before */
 	uint64_t value[FRAME_KINDS_MAX]; /* told last, of a frame of that kind */
 	uint64_t stack_base, far_sp; /* told last */
+	uint64_t counters[ENTRY_COUNTERS]; /* their values, told last */
 	uint32_t node_count, frame_count;
 };
 

@@ -56,13 +56,18 @@ void profile_buffer_finish(struct profile_buffer *buffer)
 	buffer->encoder = NULL;
 }
 
+static int need_encoder(struct profile_buffer *buffer)
+{
+	return buffer->encoder
+		       ? 0
+		       : entry_encoder_open(&buffer->encoder, buffer->cache, buffer->period_ns);
+}
+
 static int encode(struct profile_buffer *buffer, const struct sample_entry *sample,
 		  const uint8_t **bytes, size_t *size)
 {
-	int err = 0;
+	int err = need_encoder(buffer);
 
-	if (!buffer->encoder)
-		err = entry_encoder_open(&buffer->encoder, buffer->cache, buffer->period_ns);
 	return err ? err
 		   : entry_encode_sample(buffer->encoder, sample,
 					 chunked_buffer_starts_chunk(buffer->blocks), bytes, size);
@@ -80,6 +85,24 @@ int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample
 		return err;
 	}
 	err = chunked_buffer_put(buffer->blocks, bytes, size);
+	if (err)
+		entry_encoder_drop(buffer->encoder);
+	return err;
+}
+
+int profile_buffer_put_counter(struct profile_buffer *buffer, const struct counter_entry *entry)
+{
+	const uint8_t *bytes;
+	size_t size;
+	int err = need_encoder(buffer);
+
+	if (!err)
+		err = entry_encode_counter(buffer->encoder, entry,
+					   chunked_buffer_starts_chunk(buffer->blocks), &bytes,
+					   &size);
+	if (err)
+		return err;
+	err = chunked_buffer_put_other(buffer->blocks, bytes, size);
 	if (err)
 		entry_encoder_drop(buffer->encoder);
 	return err;
@@ -190,18 +213,23 @@ int profile_buffer_each(struct profile_buffer *buffer, uint64_t from,
 
 int profile_buffer_put_entry(struct profile_buffer *buffer, const uint8_t *bytes, size_t size)
 {
+	if (size && !entry_is_sample(*bytes))
+		return chunked_buffer_put_other(buffer->blocks, bytes, size);
 	return chunked_buffer_put(buffer->blocks, bytes, size);
 }
 
 struct profile_buffer_state profile_buffer_get_state(const struct profile_buffer *buffer)
 {
 	struct chunked_buffer_state blocks = chunked_buffer_get_state(buffer->blocks);
+	struct chunked_buffer_others others = chunked_buffer_get_others(buffer->blocks);
 
 	return (struct profile_buffer_state){
 		.range_start = blocks.range_start,
 		.range_end = blocks.range_end,
 		.pushed = blocks.pushed,
 		.cleared = blocks.cleared,
+		.samples_pushed = blocks.pushed - others.pushed,
+		.samples_cleared = blocks.cleared - others.cleared,
 		.failed_bytes = blocks.failed_bytes,
 		.failed = blocks.failed + buffer->unencoded,
 		.damaged = buffer->damaged,

@@ -61,6 +61,15 @@ struct sample_view {
 	uint32_t stack; /* node number, or STACK_NODE_NONE: no frames */
 };
 
+/* What was counted of the process at a time: to put, and read back. Times are below 2^63. */
+struct counter_entry {
+	uint32_t counter; /* below ENTRY_COUNTERS */
+	uint64_t time_ns;
+	int64_t value;
+};
+
+#define ENTRY_COUNTERS 16
+
 /*
  * What a reader is told, in this order. Any function returning non-zero ends the walk with that
  * value.
@@ -77,12 +86,15 @@ struct profile_visitor {
 	 */
 	int (*node)(void *context, uint32_t node, uint32_t prefix, const struct frame *frame);
 	int (*sample)(void *context, const struct sample_view *sample);
+	/* NULL: who reads does not want to know. */
+	int (*counter)(void *context, const struct counter_entry *entry);
 };
 
 struct profile_buffer_state {
 	uint64_t range_start, range_end; /* byte positions of the readable range */
 	uint64_t pushed; /* entries put */
 	uint64_t cleared; /* of these, entries that went since to make room */
+	uint64_t samples_pushed, samples_cleared; /* of both, those that are samples */
 	uint64_t failed_bytes; /* of entries refused: too large, or no memory for a chunk */
 	uint64_t failed; /* entries refused, those without memory to encode them included */
 	uint64_t damaged; /* entries that the last walk could not read */
@@ -104,6 +116,9 @@ void profile_buffer_finish(struct profile_buffer *buffer);
 
 /* 0; -ENOMEM or -E2BIG when the sample was dropped, which is counted. */
 int profile_buffer_put_sample(struct profile_buffer *buffer, const struct sample_entry *sample);
+
+/* The same of a counter's value; -EINVAL: there is no such counter. */
+int profile_buffer_put_counter(struct profile_buffer *buffer, const struct counter_entry *entry);
 
 /*
  * Walks all readable entries, oldest first; nothing is put meanwhile, to any buffer of the

@@ -109,6 +109,7 @@ static void configure(struct kernel_side *kernel, const struct kernel_side_confi
 	name_ancestors(rodata->cfg_ancestors);
 	rodata->cfg_all = config->all;
 	rodata->cfg_kernel_stacks = config->kernel_stacks;
+	rodata->cfg_counters = config->counters;
 	rodata->cfg_picks_threads = config->threads != NULL;
 	if (config->threads)
 		memcpy(rodata->cfg_thread_names, config->threads, sizeof(rodata->cfg_thread_names));
@@ -313,24 +314,42 @@ struct geckobpf *kernel_side_skeleton(struct kernel_side *kernel)
 	return kernel->skel;
 }
 
+/* Those that are whole, of so many bytes; returns how many they are. */
+static size_t take_records(const char *records, size_t bytes,
+			   void (*take)(void *context, const void *record, size_t size),
+			   void *context)
+{
+	size_t used = 0;
+
+	while (bytes - used >= sizeof(struct gb_record)) {
+		const struct gb_record *record = (const void *)(records + used);
+
+		if (record->size < sizeof(*record) || record->size > bytes - used)
+			break;
+		take(context, record, record->size);
+		used += record->size;
+	}
+	return used;
+}
+
 static int read_tasks(int fd, void (*take)(void *context, const void *record, size_t size),
 		      void *context)
 {
-	struct gb_task_event events[64];
+	_Alignas(struct gb_record) char records[8192];
 	size_t have = 0;
 
 	for (;;) {
-		ssize_t got = read(fd, (char *)events + have, sizeof(events) - have);
-		size_t i;
+		ssize_t got = read(fd, records + have, sizeof(records) - have);
+		size_t used;
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
 			return got < 0 ? -errno : 0;
 		have += (size_t)got;
-		for (i = 0; have >= sizeof(events[0]); i++, have -= sizeof(events[0]))
-			take(context, &events[i], sizeof(events[i]));
-		memmove(events, &events[i], have); /* the beginning of one */
+		used = take_records(records, have, take, context);
+		have -= used;
+		memmove(records, records + used, have); /* the beginning of one */
 	}
 }
 

@@ -27,6 +27,7 @@ struct kernel_side;
 struct kernel_side_config {
 	bool all; /* every process on the machine */
 	bool kernel_stacks;
+	uint32_t counters; /* of processes: a bit for each enum gb_counter */
 	const struct gb_names *threads; /* only those with such names have samples; NULL: all */
 	uint32_t rate_hz;
 	uint32_t cpu_count; /* online CPUs: sizes the rings */

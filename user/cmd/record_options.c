@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/naming.h"
 #include "base/output.h"
+#include "cmd/counter_option.h"
 #include "cmd/pid_option.h"
 #include "cmd/progress_text.h"
 #include "cmd/value.h"
@@ -47,6 +48,7 @@ enum option_key {
 	KEY_STRICT,
 	KEY_NO_PRIORITY,
 	KEY_ALL_PROCESSES,
+	KEY_COUNTERS,
 };
 
 static const struct argp_option option_table[] = {
@@ -83,6 +85,10 @@ static const struct argp_option option_table[] = {
 	 0},
 	{"user-only", KEY_USER_ONLY, NULL, 0, "No kernel frames", 0},
 	{"kernel", KEY_KERNEL, NULL, 0, "Kernel frames too (the default)", 0},
+	{"counters", KEY_COUNTERS, "NAME[,NAME...]|all|none", 0,
+	 "What is counted of each process and shown as a track of it: memory (the default) is its "
+	 "resident set",
+	 0},
 	{"no-priority", KEY_NO_PRIORITY, NULL, 0,
 	 "Do not record at a raised priority: where others keep all CPUs busy, samples are lost",
 	 0},
@@ -288,6 +294,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case KEY_BUFFER_SIZE:
 		return value_mib(&options->usage, "--buffer-size", value, 1, 1 << 20,
 				 &config->buffer_bytes);
+	case KEY_COUNTERS:
+		return counter_option_parse(&options->usage, value, &config->counters);
 	case KEY_RING:
 		config->ring = true;
 		return 0;
@@ -447,6 +455,7 @@ static void set_defaults(struct record_options *options)
 		.config = {.rate_hz = DEFAULT_RATE_HZ,
 			   .children = true,
 			   .kernel_stacks = true,
+			   .counters = COUNTERS_DEFAULT,
 			   .buffer_bytes = DEFAULT_BUFFER_BYTES,
 			   .unwind_bytes = DEFAULT_UNWIND_BYTES},
 		.progress = &progress_bar,

@@ -73,6 +73,13 @@ static int add_marker(struct profile_sink *sink, struct profile_thread *thread,
 	return gecko_markers_add(&of->markers, marker, gecko->marker_text, gecko->pool);
 }
 
+static int add_point(struct profile_sink *sink, const struct profile_point *point)
+{
+	const struct gecko *gecko = gecko_of(sink);
+
+	return gecko_counters_add(&gecko->process->counters, point, gecko->pool);
+}
+
 static int end_process(struct profile_sink *sink, struct profile_process *process,
 		       struct progress *progress)
 {
@@ -141,6 +148,7 @@ static const struct profile_sink_ops gecko_ops = {
 	.begin_thread = begin_thread,
 	.row = add_row,
 	.marker = add_marker,
+	.point = add_point,
 	.end_process = end_process,
 	.end = end_document,
 	.close = close_gecko,

@@ -45,6 +45,7 @@ void gecko_process_close(struct gecko_process *process)
 	for (i = 0; i < process->threads.count; i++)
 		gecko_thread_close(process->threads.items[i]);
 	free(process->threads.items);
+	gecko_counters_clear(&process->counters);
 	free(process);
 }
 
@@ -190,6 +191,8 @@ int gecko_process_write(struct gecko_process *process, struct json *json)
 	err = gecko_libs_write(of, json);
 	if (!err)
 		err = write_threads(of, json);
+	if (!err)
+		err = gecko_counters_write(&process->counters, json);
 	meta_write_pauses(json, of->facts);
 	write_log(of->process, json);
 	json_key_literal(json, "processes", "[]");

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/gecko_counters.h"
+
 struct intern;
 struct gecko_thread;
 struct json;
@@ -28,6 +30,7 @@ struct gecko_process {
 		struct gecko_thread **items;
 		size_t count, capacity;
 	} threads; /* in the order in which they began */
+	struct gecko_counters counters;
 };
 
 /* 0 or -ENOMEM. */

@@ -130,8 +130,8 @@ void logs_write_process(struct json *json, const struct process *process)
 
 	json_key(json, pid_text(pid, process));
 	json_object_begin(json);
-	json_key_u64(json, "samples_recorded", state.pushed);
-	json_key_u64(json, "samples_overwritten", state.cleared);
+	json_key_u64(json, "samples_recorded", state.samples_pushed);
+	json_key_u64(json, "samples_overwritten", state.samples_cleared);
 	json_key_u64(json, "samples_lost_damaged", state.damaged);
 	json_object_end(json);
 }

@@ -2,8 +2,8 @@
 /*
  * processed.c - see processed.h.
  *
- * Threads and stacks have a pool of spools each: one is empty whenever a process has ended, so that what it spilled is
- * forgotten, the other never.
+ * Threads have a pool of spools, stacks and counters another: one is empty whenever a process has ended, so that what it
+ * spilled is forgotten, the other never.
  */
 #include "format/processed.h"
 
@@ -21,6 +21,7 @@
 #include "format/logs.h"
 #include "format/marker_json.h"
 #include "format/processed_code.h"
+#include "format/processed_counters.h"
 #include "format/processed_meta.h"
 #include "format/processed_process.h"
 #include "format/processed_stacks.h"
@@ -41,6 +42,7 @@ struct processed {
 	struct spools of_threads, of_stacks;
 	struct processed_code *code;
 	struct processed_stacks stacks;
+	struct processed_counters counters;
 	struct marker_text *marker_text;
 	struct processed_process *process; /* NULL: none has begun */
 	struct processed_shown shown;
@@ -81,6 +83,13 @@ static int add_marker(struct profile_sink *sink, struct profile_thread *thread,
 	return processed_process_marker(processed_of(sink)->process, thread, marker);
 }
 
+static int add_point(struct profile_sink *sink, const struct profile_point *point)
+{
+	struct processed *processed = processed_of(sink);
+
+	return processed_counters_add(&processed->counters, point, processed->of_stacks.pool);
+}
+
 /* A process that was asked for is shown, however little it did. 0 or -ENOMEM. */
 static int keep_target(struct processed *processed, const struct profile_process *process)
 {
@@ -113,6 +122,9 @@ static int write_threads(struct processed *processed, const struct profile_proce
 
 	for (i = 0; i < process->thread_count && !err; i++) {
 		err = processed_process_write_thread(process->threads[i], processed->document.json);
+		if (profile_is_main(process->threads[i]))
+			processed_counters_end(&processed->counters, process->process,
+					       processed->thread_count);
 		if (!err)
 			err = show_thread(processed, process->threads[i]);
 	}
@@ -194,6 +206,8 @@ static int end_document(struct profile_sink *sink, const struct profile_summary 
 	stages_enter(document->input->stages, "writing");
 	json_array_end(document->json);
 	err = write_shared(processed);
+	if (!err)
+		err = processed_counters_write(&processed->counters, document->json);
 	json_key(document->json, "meta");
 	processed_meta_write(document->json, document->input, &processed->shown, summary);
 	write_logs(processed, summary);
@@ -222,6 +236,7 @@ static void close_processed(struct profile_sink *sink)
 
 	processed_process_close(processed->process);
 	processed_stacks_close(&processed->stacks);
+	processed_counters_clear(&processed->counters);
 	processed_code_close(processed->code);
 	document_close(&processed->document);
 	marker_text_close(processed->marker_text);
@@ -252,6 +267,7 @@ static const struct profile_sink_ops processed_ops = {
 	.begin_thread = begin_thread,
 	.row = add_row,
 	.marker = add_marker,
+	.point = add_point,
 	.end_process = end_process,
 	.end = end_document,
 	.close = close_processed,

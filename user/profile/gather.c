@@ -67,7 +67,7 @@ static uint64_t sample_count(const struct process *process)
 	if (!process->buffer)
 		return 0;
 	state = profile_buffer_get_state(process->buffer);
-	return state.pushed - state.cleared;
+	return state.samples_pushed - state.samples_cleared;
 }
 
 /* CPU time; if that is not known, what its samples stand for. */

@@ -11,8 +11,7 @@
  * Stacks, frames and functions are numbered 0, 1, 2, ... in each process, in order of first use. Names are in parts: it
  * is for a format to say "f (in lib)". Times are nanoseconds since the profile's time 0.
  *
- * Beside its rows a thread has markers (marker.h). Counters will stand beside the threads of a process, once something
- * records them.
+ * Beside its rows a thread has markers (marker.h), and a process has counters (counter.h) beside its threads.
  */
 #ifndef GECKOBPF_PROFILE_MODEL_H
 #define GECKOBPF_PROFILE_MODEL_H

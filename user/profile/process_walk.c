@@ -14,6 +14,7 @@
 #include "base/progress.h"
 #include "base/stages.h"
 #include "buffer/profile_buffer.h"
+#include "profile/counter.h"
 #include "profile/frames.h"
 #include "profile/gather.h"
 #include "profile/libs.h"
@@ -51,6 +52,8 @@ struct process_walk {
 	bool *is_listed; /* the same: it is in shown.threads */
 	size_t own_count, slot_count;
 	struct thread main;
+	struct counters counters;
+	bool has_counters; /* they are wanted */
 	struct progress reading; /* in samples */
 	uint64_t sample_count;
 };
@@ -183,6 +186,9 @@ static int open_walk(struct process_walk *walk, struct profile_pass *pass,
 	walk->shown.facts = pass->source->recording.facts;
 	walk->shown.filter = pass->input->filter;
 	walk->shown.libs = pass->libs;
+	/* One that is made up has none; one that only stands there, so that there is a thread, was not asked for. */
+	walk->has_counters = pass->sink->ops->point && !track->is_gathered &&
+			     profile_filter_process(&walk->shown.filter, track->process);
 	err = open_threads(walk);
 	if (!err)
 		err = open_tables(walk);
@@ -248,13 +254,21 @@ static int begin_source(struct process_walk *walk, struct profile_thread *thread
 	return goes_on ? 0 : thread_rows_begin(thread, walk->pass->sink);
 }
 
+static int begin_process(struct process_walk *walk)
+{
+	struct profile_sink *sink = walk->pass->sink;
+	int err = sink->ops->begin_process(sink, &walk->shown);
+
+	walk->is_begun = true;
+	return err ? err : counters_begin(&walk->counters, &walk->shown, sink);
+}
+
 static int begin_thread(struct process_walk *walk, const struct thread *of, uint32_t slot)
 {
 	struct profile_thread **out = &walk->threads[slot];
 	struct profile_sink *sink = walk->pass->sink;
-	int err = walk->is_begun ? 0 : sink->ops->begin_process(sink, &walk->shown);
+	int err = walk->is_begun ? 0 : begin_process(walk);
 
-	walk->is_begun = true;
 	if (!err)
 		err = make_thread(walk, of, slot, out);
 	if (!err)
@@ -340,12 +354,23 @@ static int on_sample(void *context, const struct sample_view *sample)
 	return 0;
 }
 
+static int on_counter(void *context, const struct counter_entry *entry)
+{
+	struct process_walk *walk = context;
+	struct profile_sink *sink = walk->pass->sink;
+
+	if (!walk->has_counters)
+		return 0;
+	return counters_take(&walk->counters, &walk->shown, walk->is_begun ? sink : NULL, entry);
+}
+
 static int read_buffer(struct process_walk *walk, struct progress *progress)
 {
 	static const struct profile_visitor visitor = {
 		.restart = on_restart,
 		.node = on_node,
 		.sample = on_sample,
+		.counter = on_counter,
 	};
 	struct profile_buffer_state state;
 	int err;
@@ -355,7 +380,7 @@ static int read_buffer(struct process_walk *walk, struct progress *progress)
 	state = profile_buffer_get_state(walk->process->buffer);
 	stages_enter(walk->pass->input->stages, "reading");
 	progress_split(&walk->reading, progress, 1, "reading samples",
-		       state.pushed - state.cleared);
+		       state.samples_pushed - state.samples_cleared);
 	err = profile_buffer_read(walk->process->buffer, &visitor, walk);
 	progress_end(&walk->reading);
 	return err;
@@ -500,6 +525,8 @@ static int end_process(struct process_walk *walk, struct progress *progress)
 	struct progress rest;
 	int err = send_markers(walk);
 
+	if (!err)
+		err = counters_end(&walk->counters, &walk->shown, sink);
 	count_threads(walk);
 	progress_split(&rest, progress, PROCESS_UNITS - READING_UNITS, NULL, 1);
 	if (!err)

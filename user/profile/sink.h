@@ -7,6 +7,7 @@
  *     row row row row row ...        of all its threads, as they were recorded: in order of time within a thread
  *     begin_thread row ...           threads without samples, and what each used after its last one
  *     marker marker ...              of any thread that has begun, in any order, at any time before end_process
+ *     point point point ...          of counters, each in order of time; also between rows
  *   end_process                      all is there: tables, threads in order, libs
  *   begin_process ...                one process at a time, so its tables are forgotten then
  *   end                              what the whole has to say of itself
@@ -22,6 +23,7 @@
 #include "profile/model.h"
 
 struct profile_marker;
+struct profile_point;
 struct profile_sink;
 struct profile_summary;
 struct progress;
@@ -34,6 +36,8 @@ struct profile_sink_ops {
 	/* NULL: the format has no markers. See marker.h. */
 	int (*marker)(struct profile_sink *sink, struct profile_thread *thread,
 		      const struct profile_marker *marker);
+	/* NULL: the format has no counters. Of the process that has begun; see counter.h. */
+	int (*point)(struct profile_sink *sink, const struct profile_point *point);
 	/* `progress`: the piece of work that this is. Frees what `of_sink` of the process and its threads points to. */
 	int (*end_process)(struct profile_sink *sink, struct profile_process *process,
 			   struct progress *progress);

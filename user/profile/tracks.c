@@ -91,7 +91,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 
 static int search_buffer(const struct tracks *tracks, const struct process *process, bool *found)
 {
-	static const struct profile_visitor visitor = {on_restart, on_node, on_sample};
+	static const struct profile_visitor visitor = {on_restart, on_node, on_sample, NULL};
 	const struct threads *threads = &process->threads;
 	struct search search = {tracks, threads, calloc(threads->numbers.top + 1, sizeof(bool))};
 	size_t i;

@@ -35,13 +35,13 @@ static uint64_t last_sample_ns(const struct process *process)
 
 static uint64_t pushed_samples(const struct process *process)
 {
-	return process->buffer ? profile_buffer_get_state(process->buffer).pushed : 0;
+	return process->buffer ? profile_buffer_get_state(process->buffer).samples_pushed : 0;
 }
 
 static bool has_samples(const struct process *process)
 {
 	return process->buffer &&
-	       profile_buffer_get_state(process->buffer).cleared < pushed_samples(process);
+	       profile_buffer_get_state(process->buffer).samples_cleared < pushed_samples(process);
 }
 
 static bool is_over(const struct run *run, const struct process *process)

@@ -48,6 +48,7 @@ struct records_counts {
 	uint64_t samples; /* put into buffers */
 	uint64_t bad_records; /* too short, of unknown kind, or inconsistent */
 	uint64_t put_failed; /* samples for which there was no memory, or no room in the buffer */
+	uint64_t counters_lost; /* values of counters refused by the profile buffer */
 	uint64_t no_memory; /* events lost because memory was out */
 	uint64_t live_processes; /* seen and not yet gone */
 	struct expire_counts expired; /* forgotten, to save memory */

@@ -3,6 +3,7 @@
 #include "recording/sample_records.h"
 
 #include "buffer/profile_buffer.h"
+#include "recording/counter_records.h"
 #include "recording/records_state.h"
 #include "recording/sample_frames.h"
 #include "target/process.h"
@@ -27,7 +28,7 @@ static bool is_consistent(const struct gb_sample *sample, size_t size, size_t ma
 	return sample->user_end < GB_STACK_END_COUNT && size == sample_bytes(sample);
 }
 
-static int open_buffer(const struct records *records, struct process *process)
+static int open_buffer(struct records *records, struct process *process)
 {
 	const struct profile_buffer_config config = {
 		.memory = records->config.memory,
@@ -35,7 +36,11 @@ static int open_buffer(const struct records *records, struct process *process)
 		.period_ns = records->config.period_ns,
 	};
 
-	return profile_buffer_open(&process->buffer, &config);
+	int err = profile_buffer_open(&process->buffer, &config);
+
+	if (!err)
+		counter_records_begin(records, process);
+	return err;
 }
 
 static void apply_sample(struct records *records, const void *record, size_t size)

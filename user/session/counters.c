@@ -49,6 +49,8 @@ struct row {
 /* Of several recordings they add up, unless recording/merged_log.c has a row that says otherwise. */
 static const struct row rows[] = {
 	LOSS(LOSS_TICKS, kernel[GB_STAT_TICKS_MISSED], ALWAYS),
+	ROW("counter_values_put_off", kernel[GB_STAT_COUNTERS_FULL], IF_ANY),
+	ROW("counter_values_lost_buffer", records.counters_lost, IF_ANY),
 	ROW("context_switches", kernel[GB_STAT_SWITCHES], ALWAYS),
 	ROW("samples_captured", kernel[GB_STAT_SAMPLES], ALWAYS),
 	LOSS(LOSS_RING, kernel[GB_STAT_RING_FULL], ALWAYS),
@@ -215,9 +217,9 @@ static void count_buffer(const struct session *session, struct counters *counter
 		if (!process->buffer)
 			continue;
 		state = profile_buffer_get_state(process->buffer);
-		counters->overwritten += state.cleared;
+		counters->overwritten += state.samples_cleared;
 		counters->used_bytes += state.range_end - state.range_start;
-		note_overwritten(counters->most_overwritten, process, state.cleared);
+		note_overwritten(counters->most_overwritten, process, state.samples_cleared);
 	}
 }
 

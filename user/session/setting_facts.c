@@ -65,6 +65,7 @@ static void describe_options(const struct session *session, struct command_line 
 	       config->buffer_bytes / MIB, config->unwind_bytes / MIB);
 	append(out, " %s --symbols=%s", config->kernel_stacks ? "--kernel" : "--user-only",
 	       config->addresses ? "addresses" : "names");
+	append(out, " --counters=%s", config->counters ? "memory" : "none");
 	if (config->duration_s > 0)
 		append(out, " --duration %g", config->duration_s);
 	if (config->threads)

@@ -49,6 +49,7 @@ static int load(struct session *session, struct error *error)
 	const struct kernel_side_config kernel_config = {
 		.all = config->all,
 		.kernel_stacks = config->kernel_stacks,
+		.counters = config->counters,
 		.threads = config->threads ? &session->thread_names : NULL,
 		.rate_hz = config->rate_hz,
 		.cpu_count = (uint32_t)session->cpu_count,

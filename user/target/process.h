@@ -89,6 +89,14 @@ struct process_end {
 		max_rss_bytes; /* the most memory that it had, whatever image it was; 0: not known */
 };
 
+/* What a counter of it was told to be last. */
+struct process_counter {
+	uint64_t time_ns; /* 0: nothing was told */
+	int64_t value;
+};
+
+#define PROCESS_COUNTERS 1
+
 struct process {
 	uint32_t number; /* unique and small; used again when the process is dropped */
 	uint32_t tgid;
@@ -107,6 +115,7 @@ struct process {
 	struct process_parent parent; /* the same for all images of a process */
 	bool is_execed; /* exec made this image of the one before; false: it did not, or it is not known */
 	struct process_end end;
+	struct process_counter counters[PROCESS_COUNTERS]; /* by enum gb_counter */
 	struct process *previous; /* the image before it under this tgid; NULL: none known */
 	char name[THREAD_NAME_BYTES]; /* the main thread's, which ps(1) shows */
 	char *cmdline; /* arguments joined by blanks; NULL: not known */
