@@ -51,13 +51,13 @@ def expect_saved(test, recording, directory, cause, name="profile.gbpf"):
 
 # ---- a disk that is full ---------------------------------------------------------------------------------------------
 def record_on_small_disk(test, name, **rest):
-    """A recording of a second whose directory holds no more than 64 KiB. Returns it and $TMPDIR."""
+    """A recording of a second whose directory holds no more than 16 KiB. Returns it and $TMPDIR."""
     target, directory = test.start_target("threads"), test.make_directory("small")
     elsewhere = test.make_directory("tmpdir")
     recording = test.record(
         "--pid", target.pid, "--duration", "1", "--rate", "20000", directory=directory, output=name,
         env={**os.environ, "TMPDIR": elsewhere},
-        prefix=[*PRIVATE, f'mount -t tmpfs -o size=64k tmpfs {directory} && cd / && "$0" "$@"; status=$?; '
+        prefix=[*PRIVATE, f'mount -t tmpfs -o size=16k tmpfs {directory} && cd / && "$0" "$@"; status=$?; '
                           f'echo "left: $(ls -A {directory} | tr "\\n" " ")"; exit $status'], **rest)
     return recording, elsewhere
 
@@ -96,7 +96,7 @@ def test_disk_full_and_so_is_tmpdir(test):
     recording = test.record(
         "--pid", target.pid, "--duration", "1", "--rate", "20000", directory=directory,
         env={**os.environ, "TMPDIR": directory},
-        prefix=[*PRIVATE, f'mount -t tmpfs -o size=64k tmpfs {directory} && mount --bind {other} /var/tmp && '
+        prefix=[*PRIVATE, f'mount -t tmpfs -o size=16k tmpfs {directory} && mount --bind {other} /var/tmp && '
                           'cd / && exec "$0" "$@"'])
     expect_equal(recording.wait(60), 1, "the exit status")
     expect_match("saved as a raw capture; .* convert /var/tmp/profile.gbpf -o ", recording.stderr, "the message")
@@ -111,7 +111,7 @@ def test_disks_full_everywhere(test):
     recording = test.record(
         "--pid", target.pid, "--duration", "1", "--rate", "20000", directory="/mnt/out", cwd="/",
         prefix=[*PRIVATE, 'mount -t tmpfs tmpfs /mnt && cp "$0" /mnt/geckobpf && mkdir /mnt/out || exit 99; '
-                          'for place in /mnt/out /tmp /var/tmp; do mount -t tmpfs -o size=64k tmpfs $place || exit 99; '
+                          'for place in /mnt/out /tmp /var/tmp; do mount -t tmpfs -o size=16k tmpfs $place || exit 99; '
                           'done; cd /tmp; TMPDIR=/tmp /mnt/geckobpf "$@"; status=$?; '
                           'echo "left: $(find /mnt/out /tmp /var/tmp ! -type d | tr "\\n" " ")"; exit $status'])
     expect_equal(recording.wait(60), 1, "the exit status")
@@ -141,7 +141,7 @@ def test_disk_full_during_capture(test):
     elsewhere = test.make_directory("tmpdir")
     recording = test.record_running(
         "--pid", target.pid, "--rate", "10000", directory=directory, env={**os.environ, "TMPDIR": elsewhere},
-        prefix=[*PRIVATE, f'mount -t tmpfs -o size=64k tmpfs {directory} && cd / && exec "$0" "$@"'])
+        prefix=[*PRIVATE, f'mount -t tmpfs -o size=16k tmpfs {directory} && cd / && exec "$0" "$@"'])
     burn(target.pid, 1.5)
     recording.signal(signal.SIGUSR2)
     recording.wait_for("capture 1: not written; recording goes on", stream="stderr")
