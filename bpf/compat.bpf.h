@@ -65,11 +65,31 @@ struct mm_struct___before_6_2 {
 	struct mm_rss_stat___before_6_2 rss_stat;
 } __attribute__((preserve_access_index));
 
+struct task_rss_stat___before_6_2 {
+	int count[MM_COUNTED_KINDS];
+} __attribute__((preserve_access_index));
+
+struct task_struct___before_6_2 {
+	struct task_rss_stat___before_6_2 rss_stat;
+} __attribute__((preserve_access_index));
+
+/* Those that the thread has not yet added to the sums of its process, which may be all of a small one's. */
+static __always_inline __s64 own_pages(const void *task)
+{
+	const struct task_struct___before_6_2 *before = task;
+
+	if (!bpf_core_field_exists(before->rss_stat.count))
+		return 0;
+	return (__s64)BPF_CORE_READ(before, rss_stat.count[MM_COUNTED_FILE]) +
+	       BPF_CORE_READ(before, rss_stat.count[MM_COUNTED_ANON]) +
+	       BPF_CORE_READ(before, rss_stat.count[MM_COUNTED_SHMEM]);
+}
+
 /*
- * All of them; 0 as well if this kernel counts in another way. Indexes are literals, for CO-RE to relocate: elements of other
- * kernels are of other sizes.
+ * All of them, as far as the thread `task` knows; 0 as well if this kernel counts in another way. Indexes are literals, for
+ * CO-RE to relocate: elements of other kernels are of other sizes.
  */
-static __always_inline __s64 mm_pages(const void *mm)
+static __always_inline __s64 mm_pages(const void *mm, const void *task)
 {
 	const struct mm_struct___since_6_2 *now = mm;
 	const struct mm_struct___before_6_2 *before = mm;
@@ -80,7 +100,8 @@ static __always_inline __s64 mm_pages(const void *mm)
 	if (bpf_core_field_exists(before->rss_stat.count))
 		return BPF_CORE_READ(before, rss_stat.count[MM_COUNTED_FILE].counter) +
 		       BPF_CORE_READ(before, rss_stat.count[MM_COUNTED_ANON].counter) +
-		       BPF_CORE_READ(before, rss_stat.count[MM_COUNTED_SHMEM].counter);
+		       BPF_CORE_READ(before, rss_stat.count[MM_COUNTED_SHMEM].counter) +
+		       own_pages(task);
 	return 0;
 }
 

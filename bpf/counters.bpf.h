@@ -21,17 +21,18 @@
 #define GB_COUNTER_BURST 16
 #define GB_COUNTER_LARGE (64 << 10)
 
-/* As /proc/PID/statm has it; what CPUs have not yet added to the sum is left out. */
-static __always_inline __s64 memory_bytes(struct mm_struct *mm)
+/* As /proc/PID/statm has it; what CPUs (or other threads) have not yet added to the sum is left out. */
+static __always_inline __s64 memory_bytes(struct mm_struct *mm, struct task_struct *task)
 {
-	__s64 pages = mm_pages(mm);
+	__s64 pages = mm_pages(mm, task);
 
 	return pages > 0 ? pages * GB_PAGE_BYTES : 0;
 }
 
-static __always_inline __s64 counter_value(__u32 counter, struct mm_struct *mm)
+static __always_inline __s64 counter_value(__u32 counter, struct mm_struct *mm,
+					   struct task_struct *task)
 {
-	return memory_bytes(mm);
+	return memory_bytes(mm, task);
 }
 
 /*
@@ -101,7 +102,7 @@ static __always_inline void counters_look(struct task_struct *task, __u64 now, b
 	slot = bpf_map_lookup_elem(&counter_slots, &key);
 	if (!slot)
 		return;
-	value = counter_value(GB_COUNTER_MEMORY, mm);
+	value = counter_value(GB_COUNTER_MEMORY, mm, task);
 	image = (__u64)TASK_FIELD(task, self_exec_id) << 32 | tgid;
 	if ((slot->image == image && !is_news(slot, value, now, leaves)) || is_in_exec(task) ||
 	    !counter_send(task, GB_COUNTER_MEMORY, value))

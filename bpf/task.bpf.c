@@ -202,7 +202,8 @@ static __always_inline void list_counters(struct seq_file *seq, struct task_stru
 
 	if (!mm || task->pid != task->tgid)
 		return;
-	describe_counter(&event, task, GB_COUNTER_MEMORY, counter_value(GB_COUNTER_MEMORY, mm));
+	describe_counter(&event, task, GB_COUNTER_MEMORY,
+			 counter_value(GB_COUNTER_MEMORY, mm, task));
 	bpf_seq_write(seq, &event, sizeof(event));
 }
 
