@@ -6,11 +6,14 @@
 #ifndef GECKOBPF_TESTS_PROFILE_FIXTURE_H
 #define GECKOBPF_TESTS_PROFILE_FIXTURE_H
 
+#include "base/shared_text.h"
+
 #define MS 1000000ULL
 #define START (1000 * MS)
 #define LIB 0x7f0000000000ULL
 #define KERNEL 0xffffffff81000000ULL
 #define NO_CPU UINT64_MAX
+#define APP_CMDLINE "/usr/bin/app --one 2 --three"
 #define UNREADABLE GB_STACK_READ_FAILED
 
 /* ---- the recording ------------------------------------------------------------------------- */
@@ -159,7 +162,7 @@ static void add_root(void)
 	uint64_t entry = (uint64_t)(uintptr_t)main;
 
 	process->is_root = true;
-	process->cmdline = strdup("/usr/bin/app --one 2 --three");
+	process->cmdline = shared_text_new(APP_CMDLINE, strlen(APP_CMDLINE));
 	assert_int_equal(address_space_add(&process->space, &self_mapping), 0);
 	assert_int_equal(address_space_add(&process->space, &mapping), 0);
 	add_buffer(process);

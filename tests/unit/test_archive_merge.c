@@ -14,6 +14,7 @@
 
 #include "alloc.h"
 #include "archive/archive.h"
+#include "base/shared_text.h"
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "geckobpf_abi.h"
@@ -447,7 +448,7 @@ static int make_two(struct archive *a, struct archive *b)
 		for (k = 0; k < 10 * (i + 1) && !err; k++)
 			err = try_put(thread, 100 * MS + k * MS);
 		if (!err)
-			thread->process->cmdline = strdup("a b");
+			thread->process->cmdline = shared_text_new("a b", 3);
 		if (!err && !thread->process->cmdline)
 			err = -ENOMEM;
 		if (!err)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/shared_text.h"
 #include "stream_fixture.h"
 
 /* ---- threads ----------------------------------------------------------------------------------- */
@@ -222,7 +223,7 @@ static void test_process_made_anew(void **state)
 	assert_int_equal(put(TGID, 5), 0);
 	assert_int_equal(put(50, 7), 0);
 	strcpy(made.process->name, "demo");
-	made.process->cmdline = strdup("demo -x");
+	made.process->cmdline = shared_text_new("demo -x", 7);
 	made.process->died_ns = made.now_ns;
 	wait_long();
 	assert_int_equal(processes_sweep(made.processes, forget_process, NULL), 1);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include "geckobpf_abi.h"
+#include "base/shared_text.h"
 #include "target/process.h"
 
 #include "alloc.h"
@@ -259,7 +260,7 @@ static void test_drop_process(void **state)
 	struct process *first = image(10, 400, 1), *second = image(20, 500, 1),
 		       *third = image(30, 600, 1);
 
-	second->cmdline = strdup("a program");
+	second->cmdline = shared_text_new("a program", 9);
 	get(task(20, 21, 501, 500, 1));
 	assert_int_equal(drop_tgid(20), 1);
 	assert_int_equal(processes_count(processes), 2);

@@ -18,8 +18,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/shared_text.h"
 #include "target/address_space.h"
 #include "target/object.h"
+#include "target/process.h"
 #include "target/procfs.h"
 
 #include "alloc.h"
@@ -300,7 +302,7 @@ static void test_pid_no_memory(void **state)
 /* ---- command lines -------------------------------------------------------------------------------- */
 
 /* A shell that has said a line and waits for one. */
-static pid_t start_shell(int *go, int *said)
+static pid_t start_shell(const char *argument, int *go, int *said)
 {
 	int in[2], out[2];
 	pid_t child;
@@ -313,7 +315,7 @@ static pid_t start_shell(int *go, int *said)
 		dup2(in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
 		close(in[1]);
-		execl("/bin/sh", "sh", "-c", "echo; read x", "two  words", "", "z", "", NULL);
+		execl("/bin/sh", "sh", "-c", "echo; read x", argument, "", "z", "", NULL);
 		_exit(127);
 	}
 	close(in[0]);
@@ -326,14 +328,35 @@ static pid_t start_shell(int *go, int *said)
 static void test_cmdline(void **state)
 {
 	int go, said;
-	pid_t child = start_shell(&go, &said);
+	pid_t child = start_shell("two  words", &go, &said);
 	char *line, byte;
 
 	assert_int_equal(read(said, &byte, 1), 1);
 	line = procfs_cmdline(child);
 	assert_non_null(line);
 	assert_string_equal(line, "sh -c echo; read x two  words  z");
-	free(line);
+	shared_text_drop(line);
+	close(go);
+	close(said);
+	waitpid(child, NULL, 0);
+}
+
+/* Arguments of megabytes are kept as a few kilobytes, which say that there was more. */
+static void test_long_cmdline(void **state)
+{
+	static char argument[100000];
+	int go, said;
+	pid_t child;
+	char *line, byte;
+
+	memset(argument, 'a', sizeof(argument) - 1);
+	child = start_shell(argument, &go, &said);
+	assert_int_equal(read(said, &byte, 1), 1);
+	line = procfs_cmdline(child);
+	assert_non_null(line);
+	assert_int_equal(strlen(line), PROCESS_CMDLINE_BYTES);
+	assert_string_equal(line + PROCESS_CMDLINE_BYTES - 5, "aa...");
+	shared_text_drop(line);
 	close(go);
 	close(said);
 	waitpid(child, NULL, 0);
@@ -452,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_kernel_thread),
 		cmocka_unit_test(test_pid_no_memory),
 		cmocka_unit_test(test_cmdline),
+		cmocka_unit_test(test_long_cmdline),
 		cmocka_unit_test(test_cmdline_no_memory),
 		cmocka_unit_test(test_inner_pid),
 		cmocka_unit_test(test_find_no_memory),

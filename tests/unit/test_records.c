@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/shared_text.h"
 #include "alloc.h"
 #include "records_fixture.h"
 
@@ -60,7 +61,7 @@ static void test_fork_of_a_process(void **state)
 
 	tell(GB_TASK_SEEN, 1, task(10, 10, 3), "shell");
 	tell_map(RECORD_MAP, 2, 10, 0x1000, "/nonexistent/sh");
-	image_of(10, 3)->cmdline = strdup("sh -c x");
+	image_of(10, 3)->cmdline = shared_text_new("sh -c x", 7);
 	tell_fork(5, task(10, 10, 3), task(20, 20, 0), "shell");
 	tell_map(RECORD_MAP, 6, 10, 0x8000, "/nonexistent/later");
 	child = image_of(20, 0);
@@ -77,7 +78,7 @@ static void test_fork_of_a_process(void **state)
 	assert_int_equal(child->threads.items[0]->cpu_first_ns, 0);
 	assert_string_equal(child->name, "shell");
 	assert_string_equal(child->cmdline, "sh -c x");
-	assert_ptr_not_equal(child->cmdline, image_of(10, 3)->cmdline);
+	assert_ptr_equal(child->cmdline, image_of(10, 3)->cmdline);
 	assert_string_equal(path_at(child, 0x1000, 5), "/nonexistent/sh");
 	assert_string_equal(path_at(child, 0x8000, 9), "");
 	assert_int_equal(counts()->live_processes, 2);

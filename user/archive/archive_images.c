@@ -14,6 +14,7 @@
 #include "archive/archive_budget.h"
 #include "archive/archive_reader.h"
 #include "base/array.h"
+#include "base/shared_text.h"
 #include "buffer/entry.h"
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
@@ -223,6 +224,19 @@ struct image_facts {
 	char *cmdline; /* owned */
 };
 
+static char *unpack_shared(struct unpacker *in)
+{
+	char *text = unpack_string(in), *shared = NULL;
+
+	if (text) {
+		shared = shared_text_new(text, strnlen(text, PROCESS_CMDLINE_BYTES));
+		if (!shared)
+			in->error = -ENOMEM;
+	}
+	free(text);
+	return shared;
+}
+
 static void read_image_facts(struct unpacker *in, struct image_facts *facts)
 {
 	facts->life = (uint32_t)unpack_number(in, INT_MAX);
@@ -231,7 +245,7 @@ static void read_image_facts(struct unpacker *in, struct image_facts *facts)
 	facts->is_kernel = unpack_number(in, 1) != 0;
 	facts->is_root = unpack_number(in, 1) != 0;
 	unpack_text(in, facts->name, sizeof(facts->name));
-	facts->cmdline = unpack_string(in);
+	facts->cmdline = unpack_shared(in);
 }
 
 static void apply_image_facts(struct process *process, struct image_facts *facts)
@@ -244,7 +258,7 @@ static void apply_image_facts(struct process *process, struct image_facts *facts
 		memcpy(process->name, facts->name, sizeof(process->name));
 	if (!facts->cmdline)
 		return;
-	free(process->cmdline);
+	shared_text_drop(process->cmdline);
 	process->cmdline = facts->cmdline;
 	facts->cmdline = NULL;
 }
@@ -268,7 +282,7 @@ static void read_process(struct archive *archive, struct unpacker *in)
 		process->life = processes_choose_life(archive->processes, process, facts.life);
 	if (!in->error && process)
 		apply_image_facts(process, &facts);
-	free(facts.cmdline);
+	shared_text_drop(facts.cmdline);
 	if (!in->error)
 		read_space(archive, in, process);
 }

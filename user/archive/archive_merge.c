@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/progress.h"
+#include "base/shared_text.h"
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "geckobpf_abi.h"
@@ -201,13 +202,10 @@ static int update_process(const struct merged_process *process)
 {
 	const struct process *from = process->from;
 	struct process *into = process->into;
-	char *cmdline = from->cmdline ? strdup(from->cmdline) : NULL;
 
-	if (from->cmdline && !cmdline)
-		return -ENOMEM;
-	if (cmdline) {
-		free(into->cmdline);
-		into->cmdline = cmdline;
+	if (from->cmdline) {
+		shared_text_drop(into->cmdline);
+		into->cmdline = shared_text_again(from->cmdline);
 	}
 	into->is_root = into->is_root || from->is_root;
 	if (from->died_ns)

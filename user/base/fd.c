@@ -50,6 +50,25 @@ int fd_read_file(const char *path, char **text, size_t *length)
 	return err;
 }
 
+int fd_read_start(const char *path, char *text, size_t size, size_t *length)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	ssize_t got = 1;
+
+	*length = 0;
+	if (fd < 0)
+		return -errno;
+	while (got && *length < size && !err) {
+		got = read(fd, text + *length, size - *length);
+		if (got < 0 && errno != EINTR)
+			err = -errno;
+		if (got > 0)
+			*length += (size_t)got;
+	}
+	close(fd);
+	return err;
+}
+
 int fd_pread_all(int fd, void *data, size_t size, off_t offset)
 {
 	char *next = data;

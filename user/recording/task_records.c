@@ -2,6 +2,7 @@
 /* task_records.c - see task_records.h. A new kind of task event is a row in `task_handlers`. */
 #include "recording/task_records.h"
 
+#include "base/shared_text.h"
 #include "recording/early_mappings.h"
 #include "recording/records_state.h"
 #include "target/process.h"
@@ -95,8 +96,8 @@ static void on_fork(struct records *records, struct thread *thread,
 	}
 	records_check(records, address_space_inherit(&process->space, &parent->process->space,
 						     event->hdr.time_ns));
-	if (!process->cmdline && parent->process->cmdline)
-		process->cmdline = strdup(parent->process->cmdline);
+	if (!process->cmdline)
+		process->cmdline = shared_text_again(parent->process->cmdline);
 	records_tell_changed(records, process);
 }
 

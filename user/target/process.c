@@ -7,6 +7,7 @@
  */
 #include "target/process.h"
 #include "base/array.h"
+#include "base/shared_text.h"
 
 #include <errno.h>
 #include <linux/types.h>
@@ -77,7 +78,7 @@ static void free_image(struct process_node *image)
 	number_pool_clear(&image->process.threads.numbers);
 	free(image->process.threads.items);
 	free(image->process.threads.aliases.items);
-	free(image->process.cmdline);
+	shared_text_drop(image->process.cmdline);
 	free(image);
 }
 
@@ -442,7 +443,7 @@ size_t processes_bytes(const struct processes *processes)
 		bytes += process->threads.numbers.capacity * sizeof(uint32_t);
 		bytes += address_space_bytes(&process->space);
 		if (process->cmdline)
-			bytes += strlen(process->cmdline) + ALLOCATION_BYTES;
+			bytes += shared_text_bytes(process->cmdline);
 	}
 	return bytes;
 }

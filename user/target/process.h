@@ -81,6 +81,8 @@ struct process_parent {
 	uint64_t key_ns;
 };
 
+#define PROCESS_CMDLINE_BYTES 4096 /* of a command line are kept; a longer one ends in "..." */
+
 /* How a process ended, as far as it is known; an image that exec replaced has none of it. */
 struct process_end {
 	bool is_known;
@@ -118,7 +120,7 @@ struct process {
 	struct process_counter counters[PROCESS_COUNTERS]; /* by enum gb_counter */
 	struct process *previous; /* the image before it under this tgid; NULL: none known */
 	char name[THREAD_NAME_BYTES]; /* the main thread's, which ps(1) shows */
-	char *cmdline; /* arguments joined by blanks; NULL: not known */
+	char *cmdline; /* arguments joined by blanks, a text of base/shared_text.h; NULL: not known */
 	struct threads threads;
 	struct address_space space;
 	struct profile_buffer *buffer; /* its samples; NULL: none so far. Borrowed */

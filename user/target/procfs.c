@@ -2,6 +2,8 @@
 /* procfs.c - see procfs.h. */
 #include "target/procfs.h"
 #include "base/fd.h"
+#include "base/shared_text.h"
+#include "target/process.h"
 #include "target/address_space.h"
 #include "target/object.h"
 
@@ -258,20 +260,18 @@ int procfs_mappings(pid_t pid, struct objects *objects, struct address_space *sp
 
 char *procfs_cmdline(pid_t pid)
 {
-	char path[64], *text;
+	char path[64], text[PROCESS_CMDLINE_BYTES];
 	size_t length, i;
 
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-	if (fd_read_file(path, &text, &length))
+	if (fd_read_start(path, text, sizeof(text), &length))
 		return NULL;
+	if (length == sizeof(text))
+		memcpy(text + length - 3, "...", 3);
 	while (length && text[length - 1] == '\0')
 		length--;
 	for (i = 0; i < length; i++)
 		if (text[i] == '\0')
 			text[i] = ' ';
-	if (!length) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return length ? shared_text_new(text, length) : NULL;
 }

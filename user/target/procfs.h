@@ -57,7 +57,10 @@ struct maps_line {
 /* Parses `line` (NUL-terminated, without the newline). False: not a line of a maps file. */
 bool procfs_parse_maps_line(const char *line, struct maps_line *out);
 
-/* The arguments of `pid` joined by blanks, the caller's to free; NULL: none or not readable. */
+/*
+ * The arguments of `pid` joined by blanks, PROCESS_CMDLINE_BYTES at most: the caller's first share of the text; NULL: none,
+ * or not readable.
+ */
 char *procfs_cmdline(pid_t pid);
 
 #endif
