@@ -211,9 +211,11 @@ def address_space_bytes(pid):
 def test_out_of_memory(test):
     """Memory that is too little for the kernel's symbols is enough for a raw capture."""
     target, directory = test.start_target("threads"), test.make_directory("out")
-    recording = test.record_running("--pid", target.pid, "--rate", "10000", directory=directory)
+    # One arena: others are address space that is there already, and which thread gets one is chance.
+    env = {**os.environ, "MALLOC_ARENA_MAX": "1"}
+    recording = test.record_running("--pid", target.pid, "--rate", "10000", directory=directory, env=env)
     burn(target.pid, 1.5)
-    limit = address_space_bytes(recording.pid) + (1 << 21)
+    limit = address_space_bytes(recording.pid) + (4 << 20)
     resource.prlimit(recording.pid, resource.RLIMIT_AS, (limit, limit))
     recording.signal(signal.SIGINT)
     # Not the disk's fault: it is where the profile would be.
