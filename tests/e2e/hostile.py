@@ -100,7 +100,8 @@ def many_frames():
 
 def json_bomb(size):
     """A profile as gzip, of which `size` bytes say nothing."""
-    return gzip.compress(b'{"meta":{"version":36,"interval":1,"sampleUnits":{"threadCPUDelta":"ns"}},"threads":[],"x":[' + b"{}," * (size // 3) + b"{}]}", 6)
+    head = b'{"meta":{"version":36,"interval":1,"sampleUnits":{"threadCPUDelta":"ns"}},"threads":[],"x":['
+    return gzip.compress(head + b"{}," * (size // 3) + b"{}]}", 6)
 
 
 def json_trees(count):

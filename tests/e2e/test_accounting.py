@@ -97,7 +97,8 @@ def test_every_sample_of_a_raw_capture_is_counted(test):
     expect_equal(recording.wait(), 0, "the exit status of record")
     for name, options in (("x.json", ()), ("y.json", ("--format=processed",))):
         path = f"{recording.directory}/{name}"
-        expect_equal(test.start([test.geckobpf, "convert", recording.path, "-o", path, *options]).wait(), 0, f"the exit status of {name}")
+        convert = test.start([test.geckobpf, "convert", recording.path, "-o", path, *options])
+        expect_equal(convert.wait(), 0, f"the exit status of {name}")
         if options:
             samples, log = samples_of_processed(path)
         else:

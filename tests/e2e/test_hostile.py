@@ -36,7 +36,8 @@ def test_memory(test):
         path = test.write_file(name, make())
         most = 20 * os.path.getsize(path) + (64 << 20)
         outputs = ["out.folded", "out.pb.gz"] + ([] if "json" in name else ["out.json", "out.json.gz"])
-        for arguments in (["report", path], *(["convert", path, "-o", os.path.join(test.directory, output)] for output in outputs)):
+        paths = [os.path.join(test.directory, output) for output in outputs]
+        for arguments in (["report", path], *(["convert", path, "-o", output] for output in paths)):
             status, said, memory = run(test, *arguments)
             what = f"geckobpf {' '.join(arguments)}"
             expect_equal(status, 1, f"the exit status of {what}: {said}")

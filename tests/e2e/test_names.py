@@ -210,7 +210,8 @@ def test_hint_of_package(test):
     """Of a program that the system's package manager knows, what its debug package would be called."""
     recording = test.record("--duration", "0.5", "--", "sh", "-c", "exec timeout 1 gzip -c /dev/zero >/dev/null")
     recording.wait()
-    expect_match(r"\d+ % of the samples are in code of gzip without names: apt install gzip-dbgsym, ", recording.stderr, "the hint")
+    expect_match(r"\d+ % of the samples are in code of gzip without names: apt install gzip-dbgsym, ", recording.stderr,
+                 "the hint")
 
 
 def test_addresses_after_unloading(test):

@@ -338,7 +338,8 @@ def permissions(path):
 
 def convert(test, source, name, *options, **rest):
     path = os.path.join(test.directory, name)
-    expect_equal(test.start([test.geckobpf, "convert", source, "-o", path, *options], **rest).wait(), 0, f"the exit status of {name}")
+    convert = test.start([test.geckobpf, "convert", source, "-o", path, *options], **rest)
+    expect_equal(convert.wait(), 0, f"the exit status of {name}")
     return path
 
 
@@ -370,7 +371,8 @@ def test_sudo_elsewhere(test):
         expect_equal(raw.wait(), 0, "the exit status")
         made = [os.path.join(directory, name) for name in ("x.json", "x.folded")]
         for path in made:
-            expect_equal(test.start([test.geckobpf, "convert", raw.path, "-o", path], env=env).wait(), 0, f"the exit status of {path}")
+            convert = test.start([test.geckobpf, "convert", raw.path, "-o", path], env=env)
+            expect_equal(convert.wait(), 0, f"the exit status of {path}")
         for path in (recording.path, raw.path, *made):
             expect_equal(os.stat(path).st_uid, owner, f"the owner of {path} in a directory with {oct(mode)}")
 
@@ -416,7 +418,7 @@ def test_provenance(test):
     recording, target = record_hot(test, "--rate", 250, "--user-only")
     log = recording.finish().log()
     expect_equal(log["options"], "--rate 250 --buffer-size 128 --unwind-memory 64 --user-only --symbols=names "
-                 f"--duration 0.5 --pid {target.pid}", "options")
+                 f"--counters=memory --duration 0.5 --pid {target.pid}", "options")
     expect_equal((log["event"], log["period_ns"]), ("cpu-clock", round(interval_ms(250) * 1e6)), "event and period")
     expect_equal(log["kernel_release"], os.uname().release, "kernel_release")
     for name in ("buffer_chunks_made", "buffer_chunks_recycled", "buffer_chunks_destroyed"):

@@ -79,8 +79,8 @@ def test_command_that_goes_on(test):
 def start_with_stderr(test, fd):
     path = os.path.join(test.make_directory("out"), "p.json")
     target = test.start_target("hot")
-    return path, test.start(["sh", "-c", f'exec "$0" "$@" 2>&{fd}', test.geckobpf, "--pid", target.pid, "--duration", "2", "-o", path,
-                             "--top", "1"], pass_fds=[fd])
+    return path, test.start(["sh", "-c", f'exec "$0" "$@" 2>&{fd}', test.geckobpf, "--pid", target.pid, "--duration", "2",
+                             "-o", path, "--top", "1"], pass_fds=[fd])
 
 
 def expect_whole(path, process):
@@ -127,7 +127,7 @@ def expect_harmless(output, what):
 
 
 def test_hostile_names(test):
-    """Of programs, threads, files and arguments: escape sequences, newlines, invalid UTF-8, and a hyphen that makes a file an option."""
+    """Of programs, threads, files and arguments: escape sequences, newlines, bad UTF-8, a hyphen that would begin an option."""
     directory = os.fsencode(test.make_directory("\x1b]0;title\x07\x9b31m"))
     for name in (b"-\x1b[2J\r\n\xff\xc2\x9bm", b"-\xe2\x80\xae\x7f\xed\xa0\x80x"):
         program = os.path.join(directory, name)

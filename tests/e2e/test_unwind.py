@@ -309,7 +309,7 @@ def test_deep(test):
 
 
 def test_too_deep(test):
-    """A stack that is cut says so, and keeps its leaf. A tenth of the time, or more if caches are cold, it is on its way there."""
+    """A stack that is cut says so, and keeps its leaf. A tenth of the time, or more if caches are cold, it is on its way."""
     target = test.start_target(build_chain(test), 0, 3000)
     profile = record_running(test, target.pid, 2)
     full = user_stacks(profile)["more frames than there is room for"]

@@ -64,10 +64,10 @@ WRONG = [
     ("--rate", "--rate: its value is missing; give --rate=HZ"),
     ("--freq", "--freq: its value is missing; give --rate=HZ"),
     ("--all -o", "-o: its value is missing; give --output=FILE"),
-    *((f"--all --output-mode {mode}", f"--output-mode {mode}: not a mode of a file; give who may read and write it, beside its owner, "
-       "such as 0640 or 0644") for mode in ("x", "0", "44", "0700", "04600", "00600", "+600", "rw", "0644x", "888")),
-    ("convert x.gbpf -o x.json --output-mode 7", "--output-mode 7: not a mode of a file; give who may read and write it, beside its "
-     "owner, such as 0640 or 0644"),
+    *((f"--all --output-mode {mode}", f"--output-mode {mode}: not a mode of a file; give who may read and write it, beside its "
+       "owner, such as 0640 or 0644") for mode in ("x", "0", "44", "0700", "04600", "00600", "+600", "rw", "0644x", "888")),
+    ("convert x.gbpf -o x.json --output-mode 7", "--output-mode 7: not a mode of a file; give who may read and write it, beside "
+     "its owner, such as 0640 or 0644"),
     ("-g --all", "-g: stacks are always recorded; leave it out"),
     ("--call-graph=dwarf --all", "-g: stacks are always recorded; leave it out"),
     ("report --tpo 5 f.json", "--tpo: not an option; did you mean --top? (see geckobpf report --help)"),
