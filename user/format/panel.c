@@ -3,6 +3,7 @@
 #include "format/panel.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,9 +74,11 @@ static const struct panel_row *row_of(const char *fact)
 	return NULL;
 }
 
-bool panel_knows(const char *fact)
+const char *panel_words(const char *fact)
 {
-	return row_of(fact) != NULL;
+	const struct panel_row *row = row_of(fact);
+
+	return row ? row->words : NULL;
 }
 
 /* What was lost is told if there is any. */
@@ -172,7 +175,7 @@ static const char *format_of(const char *fact)
 static void write_fact(struct json *json, const struct recording_fact *fact)
 {
 	enum panel_section section = section_of(fact);
-	const char *label = section == COUNTER ? fact->name : row_of(fact->name)->words;
+	const char *label = section == COUNTER ? fact->name : panel_words(fact->name);
 
 	if (fact->text)
 		write_text(json, label, fact->text);
@@ -249,7 +252,7 @@ void panel_write_extra(struct json *json, const struct recording_facts *facts,
 
 static void write_line(struct json *json, const struct recording_fact *fact)
 {
-	const char *words = row_of(fact->name)->words;
+	const char *words = panel_words(fact->name);
 	char line[700];
 
 	if (fact->text)

@@ -8,8 +8,6 @@
 #ifndef GECKOBPF_FORMAT_PANEL_H
 #define GECKOBPF_FORMAT_PANEL_H
 
-#include <stdbool.h>
-
 struct json;
 struct profile_summary;
 struct recording_facts;
@@ -21,7 +19,7 @@ void panel_write_extra(struct json *json, const struct recording_facts *facts,
 /* Texts for a list that is open: options, what had to be done without, what was lost. */
 void panel_write_list(struct json *json, const struct recording_facts *facts);
 
-/* Whether a fact of that name has words of its own. */
-bool panel_knows(const char *fact);
+/* What a fact of that name is called; NULL: it has no words of its own. */
+const char *panel_words(const char *fact);
 
 #endif
