@@ -48,7 +48,7 @@ static __always_inline void report_exit(struct task_struct *task)
 static __always_inline void leave(void *ctx, struct run_state *state, struct task_struct *task,
 				  struct task_struct *next, __u64 now)
 {
-	if (state->due_ns && is_sampled(state, task, now))
+	if (state->due_ns && is_sampled(state, task, state->started_ns, now))
 		sample_tick(ctx, false, tracing_frames(ctx, state, next), task, state, now);
 	if (state->late)
 		ticks_settle(state, task->se.sum_exec_runtime);

@@ -17,10 +17,11 @@ static __always_inline bool is_picked(struct run_state *state)
 	return false;
 }
 
-/* Whether `task`, which runs, is to be sampled at `now`: a tick was due since it got on the CPU, and it is picked. */
-static __always_inline bool is_sampled(struct run_state *state, struct task_struct *task, __u64 now)
+/* Whether `task`, which runs, is to be sampled at `now`: a tick was due from `since` on, and it is picked. */
+static __always_inline bool is_sampled(struct run_state *state, struct task_struct *task,
+				       __u64 since, __u64 now)
 {
-	return ticks_take(state, task, now) && (!cfg_picks_threads || is_picked(state));
+	return ticks_take(state, task, since, now) && (!cfg_picks_threads || is_picked(state));
 }
 
 /* `ctx`: what bpf_get_stack() takes here; the first `skipped` kernel frames are left out. */
@@ -48,13 +49,13 @@ int on_timer(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = current_task_struct();
 	struct run_state *state = current_run();
-	__u64 now = bpf_ktime_get_ns();
+	__u64 now = bpf_ktime_get_ns(), due;
 
 	if (!state || !is_target(TASK_FIELD(task, tgid)))
 		return 0;
-	state->due_ns = tick_due(ctx, now);
 	run_follow(state, task, now);
-	if (is_sampled(state, task, now))
+	due = tick_due(ctx, now);
+	if (!tick_is_taken(state, due) && is_sampled(state, task, due, now))
 		sample_tick(ctx, is_user_mode(ctx), 0, task, state, now);
 	if (cfg_counters)
 		counters_look(task, now, false);

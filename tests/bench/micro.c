@@ -337,8 +337,11 @@ static int run_kallsyms(void)
 static int run_load(void)
 {
 	static const char *const programs[] = {"on_timer", NULL};
-	const struct kernel_side_config config = {
-		.kernel_stacks = true, .rate_hz = 1000, .cpu_count = 2, .programs = programs};
+	const struct kernel_side_config config = {.kernel_stacks = true,
+						  .period_ns = 1000000,
+						  .rate_hz = 1000,
+						  .cpu_count = 2,
+						  .programs = programs};
 	uint64_t begin_ns = clock_now_ns(), loaded_ns;
 	struct kernel_side *kernel;
 	int err = kernel_side_open(&kernel, &config);

@@ -233,7 +233,7 @@ def count_user_frames(thread, categories):
 class PerfDwarf(Profiler):
     def __init__(self, bench, command):
         self.path = os.path.join(bench.directory, "dwarf.data")
-        self.process = Process(["perf", "record", "-q", "-B", "-e", "cpu-clock", "-F", "997", "--call-graph",
+        self.process = Process(["perf", "record", "-q", "-B", "-e", "cpu-clock", "-F", "970", "--call-graph",
                                 "dwarf,65528", "-o", self.path, "--", *command], stderr=subprocess.PIPE)
         bench.running.append(self.process)
         self.record_s = wait_for_command(self.process)

@@ -168,8 +168,11 @@ static const char *const programs[] = {"on_timer", "sample_caller", NULL};
 
 static int open_kernel(void)
 {
-	const struct kernel_side_config config = {
-		.all = true, .rate_hz = 1000, .cpu_count = 1, .programs = programs};
+	const struct kernel_side_config config = {.all = true,
+						  .period_ns = 1000000,
+						  .rate_hz = 1000,
+						  .cpu_count = 1,
+						  .programs = programs};
 	int err = kernel_side_open(&self.kernel, &config);
 
 	if (!err)

@@ -52,8 +52,8 @@ def expect_near(got, expected, tolerance, what):
 
 
 def interval_ms(rate_hz):
-    """Between samples, where so many a second are asked for: longer by half the golden ratio, in hundredths."""
-    return 1003.090170 / rate_hz
+    """Between samples, where so many a second are asked for: longer by half the golden ratio, in tenths."""
+    return 1030.901699 / rate_hz
 
 
 def expect_between(got, low, high, what):

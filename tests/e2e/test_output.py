@@ -95,7 +95,7 @@ def test_summary(test):
     recording, target = record_hot(test)
     profile = recording.finish()
     first, *_, = recording.stderr.splitlines()
-    expect_match(rf"hot.*\b{target.pid}\b.*997 Hz.*Ctrl-C", first, "the first line")
+    expect_match(rf"hot.*\b{target.pid}\b.*970 Hz.*Ctrl-C", first, "the first line")
     expect_match(r"wrote .*profile\.json.*\d+ samples.*\b0 lost", recording.stderr.replace("\n", " "), "the summary")
     expect("https://profiler.firefox.com" in recording.stderr, "it does not say how to open the profile")
     expect_equal(recording.stdout, "", "stdout")

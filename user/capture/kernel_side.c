@@ -3,7 +3,6 @@
 #include "capture/kernel_side.h"
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "target/procfs.h"
 
@@ -113,7 +112,7 @@ static void configure(struct kernel_side *kernel, const struct kernel_side_confi
 	rodata->cfg_picks_threads = config->threads != NULL;
 	if (config->threads)
 		memcpy(rodata->cfg_thread_names, config->threads, sizeof(rodata->cfg_thread_names));
-	rodata->cfg_period_ns = NS_PER_SEC / config->rate_hz;
+	rodata->cfg_period_ns = config->period_ns;
 	rodata->cfg_ring_mask = (__u32)kernel->ring_count - 1;
 	rodata->cfg_wake_bytes = kernel->ring_bytes / 4;
 	rodata->cfg_control_wake_bytes = bpf_map__max_entries(kernel->skel->maps.control) / 4;

@@ -29,8 +29,9 @@ struct kernel_side_config {
 	bool kernel_stacks;
 	uint32_t counters; /* of processes: a bit for each enum gb_counter */
 	const struct gb_names *threads; /* only those with such names have samples; NULL: all */
-	uint32_t rate_hz;
-	uint32_t cpu_count; /* online CPUs: sizes the rings */
+	uint64_t period_ns; /* of the timers */
+	uint32_t rate_hz; /* about that of all samples of a CPU, and */
+	uint32_t cpu_count; /* online CPUs: they size the rings */
 	bool saves_memory; /* smaller maps, and rings of a quarter: KERNEL_SIDE_SAVED_BYTES less */
 	const char *const
 		*programs; /* names of the optional ones to be loaded; ends with NULL; NULL: none */

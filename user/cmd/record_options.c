@@ -62,7 +62,7 @@ static const struct argp_option option_table[] = {
 	 "Samples of threads with such names alone; * is any characters, ? is one", 0},
 	{NULL, 0, NULL, 0, "How:", 2},
 	{"rate", 'r', "HZ", 0,
-	 "Samples a second and CPU, 1 to 20000 (default 1000); 0.3 % fewer, so as to be in step "
+	 "Samples a second and CPU, 1 to 20000 (default 1000); 3 % fewer, so as to be in step "
 	 "with no timer",
 	 0},
 	{"frequency", 'F', "HZ", OPTION_ALIAS, NULL, 0},

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 
-/* 1 + (sqrt(5) - 1) / 400, in billionths. */
-#define LONGER 1003090170ULL
+/* 1 + (sqrt(5) - 1) / 40, in billionths. */
+#define LONGER 1030901699ULL
 
 uint64_t sampling_period_ns(uint32_t rate_hz)
 {

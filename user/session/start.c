@@ -51,6 +51,7 @@ static int load(struct session *session, struct error *error)
 		.kernel_stacks = config->kernel_stacks,
 		.counters = config->counters,
 		.threads = config->threads ? &session->thread_names : NULL,
+		.period_ns = session->source_config.period_ns,
 		.rate_hz = config->rate_hz,
 		.cpu_count = (uint32_t)session->cpu_count,
 		.saves_memory = config->saves_memory,
