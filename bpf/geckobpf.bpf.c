@@ -4,7 +4,9 @@
  *
  *   perf timer ───> timer.bpf.c ──> sample.bpf.h ──> samples (ring buffers) ──> user space
  *   sched_switch ─> sched.bpf.c ──> run (which thread runs, since when) ─> sample.bpf.h
+ *                     ├──> a tick that was due for who leaves ──> timer.bpf.c
  *                     └──> a thread's end ──> control
+ *   both ─> counters.bpf.h (memory of the process) ──> samples
  *   fork, exec, rename, iterator ─> task.bpf.c ──> control (ring buffer), targets
  */
 #include "vmlinux.h"

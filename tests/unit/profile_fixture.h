@@ -275,4 +275,42 @@ static __attribute__((unused)) char *document(bool is_named, struct profile_summ
 	return text;
 }
 
+/* document() in the format of that name, in which `said` is found. */
+static __attribute__((unused)) char *document_in(const char *format, const char *said)
+{
+	struct profile_summary summary = {0};
+	char *text;
+
+	written_format = format_named(format);
+	assert_non_null(written_format);
+	text = document(false, &summary);
+	if (!strstr(text, said))
+		fail_msg("not there: %s\nin: %s", said, text);
+	profile_summary_clear(&summary);
+	written_format = NULL;
+	return text;
+}
+
+/* Writes it without names; for alloc_fail_each(). */
+static __attribute__((unused)) int attempt_to_write(void *context)
+{
+	struct profile_summary summary = {0};
+	struct profile_input input = {.recording.facts = &facts, .recording.processes = processes};
+	int err = write_profile(&input, &summary);
+
+	(void)context;
+	profile_summary_clear(&summary);
+	unlink(PATH);
+	return err;
+}
+
+/* In each of both formats every allocation fails once. */
+static __attribute__((unused)) void expect_no_memory_is_told(void)
+{
+	written_format = format_named("processed");
+	assert_true(alloc_fail_each(attempt_to_write, NULL) > 0);
+	written_format = NULL;
+	assert_true(alloc_fail_each(attempt_to_write, NULL) > 0);
+}
+
 #endif

@@ -30,8 +30,8 @@ struct kernel_side_config {
 	uint32_t counters; /* of processes: a bit for each enum gb_counter */
 	const struct gb_names *threads; /* only those with such names have samples; NULL: all */
 	uint64_t period_ns; /* of the timers */
-	uint32_t rate_hz; /* about that of all samples of a CPU, and */
-	uint32_t cpu_count; /* online CPUs: they size the rings */
+	uint32_t rate_hz; /* samples a second and CPU, for the size of the rings */
+	uint32_t cpu_count; /* online CPUs, for the same */
 	bool saves_memory; /* smaller maps, and rings of a quarter: KERNEL_SIDE_SAVED_BYTES less */
 	const char *const
 		*programs; /* names of the optional ones to be loaded; ends with NULL; NULL: none */

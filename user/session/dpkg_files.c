@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/has_line.h"
 
 #define INFO "/var/lib/dpkg/info"
 #define LISTS_MAX 32768
@@ -28,18 +29,6 @@ struct search {
 	char *package; /* DPKG_PACKAGE_BYTES; "": not found yet */
 	bool is_shared; /* packages of other names have it, too */
 };
-
-/* Whether `text` has this line. */
-static bool has_line(const char *text, const char *line)
-{
-	size_t length = strlen(line);
-	const char *at;
-
-	for (at = strstr(text, line); at; at = strstr(at + 1, line))
-		if ((at == text || at[-1] == '\n') && (!at[length] || at[length] == '\n'))
-			return true;
-	return false;
-}
 
 /* Older packages say /lib for what is a link to /usr/lib. */
 static bool lists_path(const char *text, const char *path)

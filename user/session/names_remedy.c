@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/has_line.h"
 #include "elf/build_id.h"
 #include "elf/elf_open.h"
 #include "profile/profile.h"
@@ -38,18 +39,6 @@ static bool is_ours(const char *root, const struct profile_file *file)
 	err = build_id_read(fd, &found);
 	fd_close(&fd);
 	return !err && build_id_equal(&found, &file->wanted);
-}
-
-/* Whether `text` has this line. */
-static bool has_line(const char *text, const char *line)
-{
-	size_t length = strlen(line);
-	const char *at;
-
-	for (at = strstr(text, line); at; at = strstr(at + 1, line))
-		if ((at == text || at[-1] == '\n') && (!at[length] || at[length] == '\n'))
-			return true;
-	return false;
 }
 
 /* Up to `size` - 1 bytes of a file as a text; false: it cannot be read. */
