@@ -237,7 +237,7 @@ void json_u64(struct json *json, uint64_t value)
 
 	separate(json);
 	at = room(json, NUMBER_MAX_BYTES);
-	json->used += (size_t)(number_put_u64(at, value) - at);
+	json->used += (size_t)(number_put_u64(at, value < INT64_MAX ? value : INT64_MAX) - at);
 }
 
 void json_i64(struct json *json, int64_t value)

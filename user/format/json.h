@@ -46,6 +46,7 @@ void json_key(struct json *json, const char *key);
 /* (json_string() and json_null() would be functions of libjansson.) */
 void json_text(struct json *json, const char *text);
 void json_text_bytes(struct json *json, const char *text, size_t length);
+/* INT64_MAX at most: readers of JSON refuse the whole file that has more. Only a damaged capture has. */
 void json_u64(struct json *json, uint64_t value);
 void json_i64(struct json *json, int64_t value);
 void json_bool(struct json *json, bool value);
