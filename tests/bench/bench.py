@@ -378,7 +378,7 @@ def measure_undescribed(bench):
     with open(numbers, "w", encoding="ascii") as file:
         file.writelines(f"{number * 7919 % 1_000_003} word {number}\n" for number in range(400_000))
     with open(video, "wb") as file:
-        file.write(os.urandom(5_000_000))
+        file.write(os.urandom(20_000_000))
     programs = {
         "GMP (factor)": ["factor", "57896044618658097711785492504343953926634992332820282019728792003956564819949"],
         "busybox awk": ["busybox", "awk", "{ n += $1; gsub(/o/, \"0\") } END { print n }", numbers],
