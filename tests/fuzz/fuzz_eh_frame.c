@@ -63,7 +63,7 @@ static void compile(const uint8_t *bytes, size_t size)
 	struct unwind_table *table;
 	int err = unwind_table_compile(&table, &source);
 
-	if (err && err != -ENOEXEC && err != -ENODATA && err != -ENOMEM)
+	if (err && err != -ENOEXEC && err != -ENODATA && err != -EFBIG && err != -ENOMEM)
 		abort();
 	if (err)
 		return;

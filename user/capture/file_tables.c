@@ -228,18 +228,32 @@ static int keep_segments(struct file_table *file, const struct unwind_table *tab
 	return 0;
 }
 
-static void count_skipped(struct file_tables *tables, struct file_table *file,
-			  const struct unwind_table *table)
+static void count_beyond(struct file_tables *tables, const struct file_table *file,
+			 enum unwind_limit limit)
 {
-	if (!table->stats.skipped_bytes || file->is_skipped)
+	const char *path = file->object->path;
+	const size_t length = strlen(path), room = sizeof(tables->stats.beyond.path) - 1;
+
+	if (!tables->stats.beyond_limits++) {
+		strcpy(tables->stats.beyond.path, path + (length > room ? length - room : 0));
+		tables->stats.beyond.limit = limit;
+	}
+}
+
+/* `bytes` of its code are followed by frame pointers, since it is beyond `limit`. */
+static void count_skipped(struct file_tables *tables, struct file_table *file,
+			  enum unwind_limit limit, uint64_t bytes)
+{
+	if (limit == UNWIND_LIMIT_NONE || file->is_skipped)
 		return;
 	file->is_skipped = true;
 	tables->stats.skipped_files++;
-	tables->stats.skipped_bytes += table->stats.skipped_bytes;
-	log_debug("unwind tables: %" PRIu64
-		  " bytes of %s without unwind information were not looked "
-		  "at, for they are too many: they are followed by frame pointers",
-		  table->stats.skipped_bytes, file->object->path);
+	tables->stats.skipped_bytes += bytes;
+	if (limit != UNWIND_LIMIT_CODE)
+		count_beyond(tables, file, limit);
+	log_debug("unwind tables: %s has %s: %" PRIu64
+		  " bytes of its code are followed by frame pointers",
+		  file->object->path, unwind_limit_text(limit), bytes);
 }
 
 /* Takes over a compiled table. Anything but -ENOMEM leaves the file to frame pointers. */
@@ -251,10 +265,12 @@ static int keep_table(struct file_tables *tables, struct file_table *file,
 
 	if (job->error) {
 		set_waits(tables, file, false);
+		if (job->error == -EFBIG)
+			count_skipped(tables, file, UNWIND_LIMIT_PAGES, job->bytes);
 		return job->error == -ENOMEM ? -ENOMEM : 0;
 	}
 	tables->stats.compiled++;
-	count_skipped(tables, file, table);
+	count_skipped(tables, file, table->stats.limit, table->stats.skipped_bytes);
 	/* Without .eh_frame it is all frame pointers, but for what is known by sight. */
 	if (table->has_no_eh_frame && table->row_count <= table->page_count) {
 		tables->stats.no_table++;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "geckobpf_abi.h"
+#include "unwind/limits.h"
 
 struct file_tables;
 struct object;
@@ -28,8 +29,14 @@ struct file_tables_stats {
 	uint64_t no_room; /* files that found none so far, though they may have later */
 	uint64_t waiting; /* of them, those that wait now */
 	uint64_t evicted; /* tables that made room for others */
-	/* Files with too much code without unwind information to look at, and how much: walked by frame pointers there. */
+	/* Files that are beyond a limit of unwind/limits.h, and how much code: walked by frame pointers there. */
 	uint64_t skipped_files, skipped_bytes;
+	uint64_t
+		beyond_limits; /* of these files, those that are more than too much code without unwind information */
+	struct {
+		char path[96]; /* its last bytes; "": none */
+		enum unwind_limit limit;
+	} beyond; /* the first of them */
 };
 
 /* 0 or -errno. */

@@ -114,10 +114,31 @@ static void print_lost(const struct session_saved *saved)
 	print_causes(&saved->counters, LOSS_OF_SAMPLES);
 }
 
+static void print_unwinding(const struct publisher_stats *tables)
+{
+	const struct file_tables_stats *files = &tables->files;
+
+	if (files->beyond_limits)
+		log_warn("%s%s has %s: its stacks may be cut, where it keeps no frame pointers",
+			 strlen(files->beyond.path) == sizeof(files->beyond.path) - 1 ? "..." : "",
+			 files->beyond.path, unwind_limit_text(files->beyond.limit));
+	if (files->beyond_limits > 1)
+		log_more("and %" PRIu64 " more files are beyond such a limit; --verbose names them",
+			 files->beyond_limits - 1);
+	if (files->no_room)
+		log_warn("the unwind tables of %" PRIu64
+			 " file%s found no room: stacks may be cut; raise --unwind-memory",
+			 files->no_room, files->no_room == 1 ? "" : "s");
+	if (tables->processes_no_room)
+		log_warn("the mappings of processes found no room %" PRIu64
+			 " times: their stacks may be cut; record fewer processes at once, with "
+			 "--pid or a command in place of --all",
+			 tables->processes_no_room);
+}
+
 static void print_losses(const struct session_saved *saved)
 {
 	const struct counters *counters = &saved->counters;
-	const uint64_t no_room = counters->tables.files.no_room;
 	const uint64_t damaged = saved->profile.damaged;
 
 	if (damaged)
@@ -130,10 +151,7 @@ static void print_losses(const struct session_saved *saved)
 		print_overwritten(counters);
 	print_before_begin(&saved->profile);
 	print_forgotten(&counters->records.expired);
-	if (no_room)
-		log_warn("the unwind tables of %" PRIu64
-			 " file%s found no room: stacks may be cut; raise --unwind-memory",
-			 no_room, no_room == 1 ? "" : "s");
+	print_unwinding(&counters->tables);
 	if (counters->events_lost <= counters->left_out.events)
 		return;
 	log_warn("%" PRIu64 " events were lost: some names, threads or libraries may be missing",

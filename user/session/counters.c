@@ -79,6 +79,7 @@ static const struct row rows[] = {
 	ROW("unwind_files_no_room", tables.files.no_room, ALWAYS),
 	ROW("unwind_files_code_skipped", tables.files.skipped_files, IF_ANY),
 	ROW("unwind_bytes_code_skipped", tables.files.skipped_bytes, IF_ANY),
+	ROW("unwind_files_beyond_limits", tables.files.beyond_limits, IF_ANY),
 	ROW("unwind_processes_no_room", tables.processes_no_room, ALWAYS),
 	ROW("samples_overwritten", overwritten, ALWAYS),
 	ROW("buffer_chunks_made", memory.chunks.made, ALWAYS),

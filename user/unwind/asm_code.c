@@ -2,6 +2,7 @@
 /* asm_code.c - see asm_code.h. */
 #include "unwind/asm_code.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "unwind/asm_entries.h"
 #include "unwind/code_flow.h"
 #include "unwind/code_returns.h"
@@ -121,9 +122,12 @@ static bool is_same(const struct asm_row *row, bool is_known, const struct cfa_s
 static int add_row(struct asm_code *asm_code, uint32_t offset, bool is_known,
 		   const struct cfa_state *state)
 {
-	int err = array_reserve((void **)&asm_code->rows, &asm_code->row_capacity,
-				asm_code->row_count + 1, sizeof(*asm_code->rows));
+	int err;
 
+	if (asm_code->row_count == UNWIND_CODE_ROWS_MAX)
+		return -EFBIG;
+	err = array_reserve((void **)&asm_code->rows, &asm_code->row_capacity,
+			    asm_code->row_count + 1, sizeof(*asm_code->rows));
 	if (!err)
 		asm_code->rows[asm_code->row_count++] = (struct asm_row){offset, is_known, *state};
 	return err;
@@ -210,8 +214,17 @@ static uint64_t sum_bytes(const struct asm_code *asm_code)
 	return sum;
 }
 
-int asm_code_analyze(struct asm_code *asm_code, const struct elf_code *code,
-		     const struct eh_frame *frame, const uint64_t *order)
+void asm_code_skip(struct asm_code *asm_code, enum unwind_limit limit)
+{
+	asm_code->skipped_bytes = sum_bytes(asm_code);
+	if (asm_code->skipped_bytes)
+		asm_code->limit = limit;
+	asm_code->gap_count = 0;
+	asm_code->row_count = 0;
+}
+
+static int analyze_all(struct asm_code *asm_code, const struct elf_code *code,
+		       const struct eh_frame *frame, const uint64_t *order)
 {
 	struct code_returns returns = {code, frame, order, {0}};
 	struct window window = {.gaps = asm_code, .text = frame->text, .returns = &returns};
@@ -221,13 +234,13 @@ int asm_code_analyze(struct asm_code *asm_code, const struct elf_code *code,
 	int err = 0;
 
 	asm_code->keeps_fp = true;
-	if (sum_bytes(asm_code) > ALL_MAX_BYTES) {
-		asm_code->skipped_bytes = sum_bytes(asm_code);
-		asm_code->gap_count = 0;
-	}
 	err = asm_entries_find(asm_code, code, frame->text);
 	start = asm_code->gap_count ? asm_code->gaps[0].start : 0;
 	while (i < asm_code->gap_count && !err) {
+		if (clock_ns(CLOCK_THREAD_CPUTIME_ID) > asm_code->stop_cpu_ns) {
+			err = -ETIME;
+			break;
+		}
 		lay_window(&window, asm_code, i, start);
 		err = analyze_window(&window, asm_code, code, &first_entry, &habits);
 		start = window.end;
@@ -240,6 +253,20 @@ int asm_code_analyze(struct asm_code *asm_code, const struct elf_code *code,
 	code_returns_close(&returns);
 	asm_code->keeps_fp = habits.frames < FRAMES_MIN || habits.with_fp * 2 > habits.frames;
 	return err;
+}
+
+int asm_code_analyze(struct asm_code *asm_code, const struct elf_code *code,
+		     const struct eh_frame *frame, const uint64_t *order)
+{
+	int err;
+
+	if (sum_bytes(asm_code) > ALL_MAX_BYTES)
+		asm_code_skip(asm_code, UNWIND_LIMIT_CODE);
+	err = analyze_all(asm_code, code, frame, order);
+	if (err != -EFBIG && err != -ETIME)
+		return err;
+	asm_code_skip(asm_code, err == -ETIME ? UNWIND_LIMIT_TIME : UNWIND_LIMIT_ROWS);
+	return 0;
 }
 
 /* ---- rows ---- */

@@ -17,6 +17,7 @@
 
 #include "unwind/eh_frame.h"
 #include "unwind/elf_code.h"
+#include "unwind/limits.h"
 #include "unwind/row_builder.h"
 #include "unwind/rule_set.h"
 
@@ -49,7 +50,9 @@ struct asm_code {
 	struct asm_row *rows; /* by address; each holds up to the next, or its gap's end */
 	size_t row_count, row_capacity;
 	bool keeps_fp; /* where nothing is known, frame pointers are */
-	uint64_t skipped_bytes; /* of all gaps, if those are too many to look at */
+	uint64_t stop_cpu_ns; /* of this thread: no window is begun later */
+	uint64_t skipped_bytes; /* of all gaps, if those are not looked at */
+	enum unwind_limit limit; /* why they are not */
 };
 
 /* [start, end), offsets in the text, has no description; ranges come by address. 0 or -ENOMEM. */
@@ -59,9 +62,11 @@ int asm_code_add_gap(struct asm_code *asm_code, const struct elf_code *code, uin
 /* Looks at all gaps between the functions of `frame`, by address in `order`. 0 or -ENOMEM. */
 int asm_code_analyze(struct asm_code *asm_code, const struct elf_code *code,
 		     const struct eh_frame *frame, const uint64_t *order);
+/* Nothing is known of any gap, since `limit` was met. */
+void asm_code_skip(struct asm_code *asm_code, enum unwind_limit limit);
 void asm_code_close(struct asm_code *asm_code);
 
-/* Adds rows for [start, end), the first of which is at its start. 0 or -ENOMEM. */
+/* Adds rows for [start, end), the first of which is at its start. 0, -ENOMEM; -EFBIG of limits.h. */
 int asm_code_add(const struct asm_code *asm_code, uint32_t start, uint32_t end, bool tracks_reg,
 		 struct row_builder *builder, struct rule_set *rules);
 

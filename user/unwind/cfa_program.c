@@ -255,7 +255,8 @@ int cfa_machine_open(struct cfa_machine *machine, const struct eh_frame *frame,
 		struct cfa_state state;
 
 		machine->initial[i] = cfa_state_unknown;
-		if (cie->is_bad || !run_cie(machine, cie, &state))
+		if (cie->is_bad || cie->program_bytes > UNWIND_PROGRAM_MAX_BYTES ||
+		    !run_cie(machine, cie, &state))
 			state = (struct cfa_state){0};
 		machine->initial[i] = state;
 	}
@@ -275,6 +276,10 @@ int cfa_machine_run(struct cfa_machine *machine, const struct fde *fde)
 	int err;
 
 	machine->row_count = 0;
+	if (fde->program_bytes > UNWIND_PROGRAM_MAX_BYTES) {
+		machine->too_long++;
+		return 0;
+	}
 	begin_run(&run, machine, &machine->frame->cies[fde->cie]);
 	if (!run.initial->how) {
 		machine->bad++;

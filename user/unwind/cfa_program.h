@@ -35,6 +35,7 @@ struct cfa_machine {
 
 	uint64_t rows_in; /* over all runs, equal neighbours included */
 	uint64_t unsupported; /* of those, RULE_INVALID */
+	uint64_t too_long; /* programs that were not run */
 	uint64_t bad; /* programs that make no sense from somewhere on: RULE_INVALID from there */
 };
 
@@ -43,7 +44,7 @@ int cfa_machine_open(struct cfa_machine *machine, const struct eh_frame *frame,
 		     struct rule_set *rules, bool tracks_reg);
 void cfa_machine_close(struct cfa_machine *machine);
 
-/* Runs a function of the frame. 0, or -ENOMEM. No rows where its CIE's program makes no sense. */
+/* Runs a function of the frame. 0; -ENOMEM; -EFBIG of rule_set.h. No rows where its CIE's program makes no sense, or its own is too long. */
 int cfa_machine_run(struct cfa_machine *machine, const struct fde *fde);
 
 #endif

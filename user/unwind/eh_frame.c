@@ -250,11 +250,18 @@ static int make_room(struct eh_frame *frame)
 {
 	size_t count = frame->size / FDE_BYTES_FEW + 1;
 
+	if (count > UNWIND_FUNCTIONS_MAX)
+		count = UNWIND_FUNCTIONS_MAX;
 	frame->fdes = large_alloc(count * sizeof(*frame->fdes));
 	if (!frame->fdes)
 		return -ENOMEM;
 	frame->fde_capacity = count;
 	return 0;
+}
+
+static bool is_full(const struct eh_frame *frame)
+{
+	return frame->fde_count == UNWIND_FUNCTIONS_MAX || frame->cie_count == UNWIND_CIES_MAX;
 }
 
 int eh_frame_scan(struct eh_frame *frame)
@@ -264,7 +271,7 @@ int eh_frame_scan(struct eh_frame *frame)
 	struct cursor body;
 	int err = make_room(frame);
 
-	while (!err && next_record(frame, &cursor, &offset, &body)) {
+	while (!err && !frame->is_cut && next_record(frame, &cursor, &offset, &body)) {
 		id_offset = offset_of(frame, &body);
 		if (!cursor_u32(&body, &id))
 			continue;
@@ -272,6 +279,7 @@ int eh_frame_scan(struct eh_frame *frame)
 			err = add_fde(frame, id_offset, id, body);
 		else
 			err = add_cie(frame, offset, body);
+		frame->is_cut = is_full(frame);
 	}
 	return err;
 }

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "unwind/cursor.h"
+#include "unwind/limits.h"
 #include "unwind/pointer.h"
 
 struct cie {
@@ -55,10 +56,11 @@ struct eh_frame {
 	size_t fde_count, fde_capacity;
 	uint64_t seen; /* FDEs met, bad ones too */
 	uint64_t bad; /* FDEs left out */
+	bool is_cut; /* there are more than UNWIND_FUNCTIONS_MAX or UNWIND_CIES_MAX: the others are not here */
 };
 
 /*
- * Finds all records; the members up to text_bytes are given, the others zero. `size` is at most 1 GiB. 0 or -ENOMEM.
+ * Finds all records; the members up to text_bytes are given, the others zero. `size` is at most UNWIND_EH_FRAME_MAX_BYTES. 0 or -ENOMEM.
  * eh_frame_close() also where this failed.
  */
 int eh_frame_scan(struct eh_frame *frame);

@@ -3,15 +3,16 @@
 #include "unwind/elf_code.h"
 #include "base/array.h"
 #include "elf/elf_file.h"
+#include "unwind/limits.h"
 #include "unwind/pointer.h"
 #include "unwind/arch.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#define EH_FRAME_MAX_BYTES (1ULL << 30)
-#define PAGE_COUNT_MAX ((1ULL << 20) - 1) /* offsets in the text fit 32 bits */
+#define EH_FRAME_COST 4 /* bytes of memory for each byte of it, with what is made of it */
 #define PAGE_BYTES (1ULL << UNWIND_PAGE_BITS)
 
 static const struct unwind_segment *segment_at(const struct elf_code *code, uint64_t address)
@@ -55,6 +56,8 @@ static int add_segment(struct elf_code *code, const struct elf_segment *from)
 		segment.bytes = size - segment.offset;
 	if (segment.address > UINT64_MAX - PAGE_BYTES - segment.bytes)
 		return 0;
+	if (code->segment_count == UNWIND_SEGMENTS_MAX)
+		return -ENOEXEC;
 	err = array_reserve((void **)&code->segments, &code->segment_capacity,
 			    code->segment_count + 1, sizeof(segment));
 	if (err)
@@ -101,8 +104,10 @@ static int use_segments(struct elf_code *code)
 		err = use_segment(code, &code->file->segments[i]);
 	if (err)
 		return err;
-	if (!code->page_count || code->page_count > PAGE_COUNT_MAX)
+	if (!code->page_count)
 		return -ENOEXEC;
+	if (code->page_count > UNWIND_PAGES_MAX)
+		return -EFBIG;
 	code->code_start = code->first_page << UNWIND_PAGE_BITS;
 	code->code_end = code->code_start + (code->page_count << UNWIND_PAGE_BITS);
 	return 0;
@@ -151,7 +156,8 @@ static void use_sections(struct elf_code *code)
 {
 	struct elf_part frames = part_named(code, ".eh_frame");
 
-	code->eh_frame = (struct elf_eh_frame){frames.address, frames.offset, frames.bytes, false};
+	code->eh_frame = (struct elf_eh_frame){
+		.address = frames.address, .offset = frames.offset, .bytes = frames.bytes};
 	code->init = part_named(code, ".init");
 	code->fini = part_named(code, ".fini");
 	code->go_functions = part_named(code, ".gopclntab");
@@ -193,6 +199,23 @@ static void find_by_header(struct elf_code *code)
 	};
 }
 
+/* A hole of the file is zeros that cost nothing to have: what is behind it is not read. */
+static void cut_frames(struct elf_code *code)
+{
+	struct elf_eh_frame *frames = &code->eh_frame;
+	uint64_t bytes = frames->bytes;
+	off_t hole = -1;
+
+	if (bytes && code->file->fd >= 0)
+		hole = lseek(code->file->fd, (off_t)frames->offset, SEEK_HOLE);
+	if (hole >= 0 && (uint64_t)hole - frames->offset < bytes)
+		bytes = (uint64_t)hole - frames->offset;
+	if (bytes > UNWIND_EH_FRAME_MAX_BYTES)
+		bytes = UNWIND_EH_FRAME_MAX_BYTES;
+	frames->is_cut = bytes < frames->bytes && !frames->is_open_ended;
+	frames->bytes = bytes;
+}
+
 static int open_source(struct elf_code *code, const struct unwind_source *source)
 {
 	int err;
@@ -220,8 +243,7 @@ int elf_code_open(struct elf_code *code, const struct unwind_source *source)
 	use_sections(code);
 	if (!code->eh_frame.bytes && code->eh_frame_hdr)
 		find_by_header(code);
-	if (code->eh_frame.bytes > EH_FRAME_MAX_BYTES)
-		code->eh_frame.bytes = EH_FRAME_MAX_BYTES;
+	cut_frames(code);
 	return 0;
 }
 
@@ -249,5 +271,7 @@ int elf_code_read_eh_frame(const struct elf_code *code, uint8_t **bytes)
 
 int elf_code_read_part(const struct elf_code *code, const struct elf_part *part, uint8_t **bytes)
 {
+	if (part->bytes > UNWIND_READ_MAX_BYTES - EH_FRAME_COST * code->eh_frame.bytes)
+		return -EFBIG;
 	return read_bytes(code, part->offset, part->bytes, bytes);
 }

@@ -19,6 +19,7 @@ struct elf_eh_frame {
 	uint64_t offset;
 	uint64_t bytes;
 	bool is_open_ended; /* `bytes` is only a bound: a zero word ends it */
+	bool is_cut; /* it is longer, or goes on behind a hole of the file */
 };
 
 /* A section; bytes == 0: there is none. */
@@ -47,14 +48,14 @@ struct elf_code {
 	struct elf_part init, fini;
 };
 
-/* 0; -ENOEXEC: see unwind_table_compile(); -ENOMEM; -errno. elf_code_close() also where this failed. */
+/* 0; -ENOEXEC and -EFBIG: see unwind_table_compile(); -ENOMEM; -errno. elf_code_close() also where this failed. */
 int elf_code_open(struct elf_code *code, const struct unwind_source *source);
 void elf_code_close(struct elf_code *code);
 
 /* At most `size` bytes at a virtual address into `data`; returns how many there are in the file, 0 on errors. */
 size_t elf_code_peek(const struct elf_code *code, uint64_t address, void *data, size_t size);
 
-/* All of a part, which is not empty, the caller's to free. 0; -ENODATA; -ENOEXEC: it is too large; -ENOMEM; -errno. */
+/* All of a part, which is not empty, the caller's to free. 0; -ENODATA; -EFBIG; -ENOMEM; -errno. */
 int elf_code_read_part(const struct elf_code *code, const struct elf_part *part, uint8_t **bytes);
 
 /* All of .eh_frame, the caller's to free. 0; -ENODATA; -ENOMEM; -errno. */

@@ -3,6 +3,7 @@
 #include "unwind/go_code.h"
 #include "elf/elf_file.h"
 #include "unwind/cursor.h"
+#include "unwind/limits.h"
 #include "unwind/arch.h"
 
 #include <elf.h>
@@ -14,6 +15,8 @@
 #define MAGIC_1_20 0xfffffff1
 #define MODULE_TEXT_AT (22 * 8) /* in struct moduledata, of all layouts that we read */
 #define TABLE_ALIGN 8 /* at least, in memory and in the file */
+#define STEPS_MAX (4 * UNWIND_ROWS_MAX) /* per table */
+#define RELOCATIONS_AT_ONCE 1024
 #define PEEKS_MAX 1024 /* per table: each is a system call */
 #define CODE_MAX_BYTES 1024 /* of a function that changes stacks are looked at */
 #define PADDING_MAX 31 /* bytes between functions */
@@ -127,10 +130,11 @@ static bool use_table(struct go_code *go, const struct go_header *header, uint64
 }
 
 /*
- * All of a part, the caller's to free; *bytes is NULL where it is empty, too large or not in the
- * file. 0; -ENOMEM; -errno.
+ * All of a part, the caller's to free; *bytes is NULL where it is empty, too large (*is_too_large) or
+ * not in the file. 0; -ENOMEM; -errno.
  */
-static int read_part(const struct elf_code *code, const struct elf_part *part, uint8_t **bytes)
+static int read_part(const struct elf_code *code, const struct elf_part *part, uint8_t **bytes,
+		     bool *is_too_large)
 {
 	int err;
 
@@ -138,7 +142,8 @@ static int read_part(const struct elf_code *code, const struct elf_part *part, u
 	if (!part->bytes)
 		return 0;
 	err = elf_code_read_part(code, part, bytes);
-	return elf_file_malformed(err) ? 0 : err;
+	*is_too_large = err == -EFBIG;
+	return elf_file_malformed(err) || err == -EFBIG ? 0 : err;
 }
 
 /* Where in some data the table begins, which then goes on to its end; `size`: nowhere. */
@@ -158,7 +163,7 @@ static size_t table_at(const uint8_t *bytes, size_t size)
 }
 
 /* Go's linker gives the table a section; others put it among what is written to while the file is relocated. */
-static int find_part(const struct elf_code *code, struct elf_part *part)
+static int find_part(const struct elf_code *code, struct elf_part *part, bool *is_too_large)
 {
 	uint8_t *bytes;
 	size_t at;
@@ -167,7 +172,7 @@ static int find_part(const struct elf_code *code, struct elf_part *part)
 	*part = code->go_functions;
 	if (part->bytes || !code->go_build.bytes)
 		return 0;
-	err = read_part(code, &code->relocated, &bytes);
+	err = read_part(code, &code->relocated, &bytes, is_too_large);
 	if (err || !bytes)
 		return err;
 	at = table_at(bytes, code->relocated.bytes);
@@ -179,74 +184,81 @@ static int find_part(const struct elf_code *code, struct elf_part *part)
 	return 0;
 }
 
-/* What a relocation puts at `address`, into *value; unchanged if none does. 0; -ENOMEM; -errno. */
-static int read_relocated(const struct elf_code *code, uint64_t address, uint64_t *value)
+/* What a relocation puts at `address`, into *value; unchanged if none does, or they cannot be read. */
+static void read_relocated(const struct elf_code *code, uint64_t address, uint64_t *value)
 {
-	Elf64_Rela relocation;
-	uint8_t *bytes;
-	size_t at;
-	int err = read_part(code, &code->relocations, &bytes);
+	Elf64_Rela relocations[RELOCATIONS_AT_ONCE];
+	uint64_t left = code->relocations.bytes, offset = code->relocations.offset;
+	size_t count, i;
 
-	if (err || !bytes)
-		return err;
-	for (at = 0; code->relocations.bytes - at >= sizeof(relocation); at += sizeof(relocation)) {
-		memcpy(&relocation, bytes + at, sizeof(relocation));
-		if (relocation.r_offset == address)
-			*value = (uint64_t)relocation.r_addend;
+	if (left > UNWIND_READ_MAX_BYTES)
+		left = UNWIND_READ_MAX_BYTES;
+	for (left /= sizeof(relocations[0]); left; left -= count) {
+		count = left < RELOCATIONS_AT_ONCE ? (size_t)left : RELOCATIONS_AT_ONCE;
+		if (elf_file_read(code->file, offset, relocations, count * sizeof(relocations[0])))
+			return;
+		offset += count * sizeof(relocations[0]);
+		for (i = 0; i < count; i++)
+			if (relocations[i].r_offset == address)
+				*value = (uint64_t)relocations[i].r_addend;
 	}
-	free(bytes);
-	return 0;
 }
 
 /*
  * Where the text starts, if the header does not say: from Go 1.26 on the module does. Either may
  * leave it to a relocation.
  */
-static int find_text(const struct go_code *go, struct go_header *header)
+static void find_text(const struct go_code *go, struct go_header *header)
 {
 	uint64_t address = go->address + offsetof(struct go_header, text_start);
 	const struct elf_part *module = &go->code->go_module;
 
 	if (header->text_start)
-		return 0;
+		return;
 	if (module->bytes >= MODULE_TEXT_AT + sizeof(header->text_start)) {
 		address = module->address + MODULE_TEXT_AT;
 		if (elf_file_read(go->code->file, module->offset + MODULE_TEXT_AT,
 				  &header->text_start, sizeof(header->text_start)))
-			return 0;
+			return;
 	}
-	return header->text_start ? 0 : read_relocated(go->code, address, &header->text_start);
+	if (!header->text_start)
+		read_relocated(go->code, address, &header->text_start);
 }
 
 /* The table, into `bytes`, and its header. *is_found: it is one. */
 static int read_table(struct go_code *go, struct go_header *header, bool *is_found)
 {
 	struct elf_part part;
-	int err = find_part(go->code, &part);
+	int err = find_part(go->code, &part, &go->is_too_large);
 
 	*is_found = false;
 	if (!err)
-		err = read_part(go->code, &part, &go->bytes);
+		err = read_part(go->code, &part, &go->bytes, &go->is_too_large);
 	if (err || !go->bytes || part.bytes < sizeof(*header))
 		return err;
 	go->size = part.bytes;
 	go->address = part.address;
 	memcpy(header, go->bytes, sizeof(*header));
 	*is_found = makes_sense(go, header);
-	return *is_found ? find_text(go, header) : 0;
+	if (*is_found)
+		find_text(go, header);
+	return 0;
 }
 
 int go_code_open(struct go_code *go, const struct elf_code *code, uint64_t text,
 		 uint64_t text_bytes)
 {
 	struct go_header header;
-	bool is_found;
+	bool is_found, is_too_large;
 	int err;
 
 	*go = (struct go_code){.code = code, .text = text};
 	err = read_table(go, &header, &is_found);
-	if (!err && (!is_found || !use_table(go, &header, text_bytes)))
+	if (!err && (!is_found || !use_table(go, &header, text_bytes))) {
+		is_too_large = go->is_too_large;
 		go_code_close(go);
+		go->is_too_large = is_too_large;
+	}
 	return err;
 }
 
@@ -260,6 +272,7 @@ void go_code_rewind(struct go_code *go, bool tracks_reg)
 {
 	go->tracks_reg = tracks_reg;
 	go->rows_left = go->size;
+	go->steps_left = STEPS_MAX;
 	go->peeks_left = PEEKS_MAX;
 }
 
@@ -423,8 +436,9 @@ static int add_depths(struct go_rows *rows, const struct go_function *function)
 	values = cursor_over(go->bytes + go->values, go->size - go->values);
 	if (!cursor_skip(&values, function->depths))
 		return add_row(rows, function->start, RULE_FRAME_POINTER);
-	while (!err && offset < function->changes_at &&
+	while (!err && offset < function->changes_at && rows->go->steps_left &&
 	       next_depth(&values, offset == function->start, &depth, &bytes)) {
+		rows->go->steps_left--;
 		err = depth_rule(rows, function->kind, (uint32_t)depth, &rule);
 		if (!err && offset + bytes > rows->start)
 			err = add_row(rows, (uint32_t)offset, rule);

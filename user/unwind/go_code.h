@@ -47,7 +47,9 @@ struct go_code {
 	uint32_t units, files; /* the same, for lines; `size`: they are not there */
 	bool has_lines; /* descriptions are those of 1.20 on */
 	bool tracks_reg;
+	bool is_too_large; /* there is one, which is not read */
 	size_t rows_left; /* a bound, lest a small file make a large table */
+	size_t steps_left; /* the same for what is looked at, which functions may share */
 	unsigned int peeks_left;
 };
 

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/large.h"
 #include "unwind/cfa_program.h"
+#include "unwind/limits.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -51,17 +52,30 @@ void row_builder_close(struct row_builder *builder)
 	*builder = (struct row_builder){0};
 }
 
-int row_builder_reserve(struct row_builder *builder, size_t rows, uint64_t end)
+static int reserve(struct row_builder *builder, size_t rows, uint64_t end, size_t limit)
 {
 	size_t need = builder->row_count + rows + 1;
 	uint64_t last_page = end >> UNWIND_PAGE_BITS;
 
 	if (last_page > builder->page)
 		need += last_page - builder->page;
-	if (need > UINT32_MAX)
-		return -ENOMEM;
+	if (need > limit)
+		return -EFBIG;
 	return array_reserve((void **)&builder->rows, &builder->row_capacity, need,
 			     sizeof(*builder->rows));
+}
+
+int row_builder_reserve(struct row_builder *builder, size_t rows, uint64_t end)
+{
+	return reserve(builder, rows, end, UNWIND_ROWS_MAX);
+}
+
+void row_builder_cut(struct row_builder *builder, uint32_t rule)
+{
+	uint32_t *last = &builder->rows[builder->row_count - 1];
+
+	*last = ROW(ROW_OFFSET(*last), rule);
+	builder->rule = rule;
 }
 
 void row_builder_turn(struct row_builder *builder, uint32_t page)
@@ -111,7 +125,9 @@ int row_builder_finish(struct row_builder *builder)
 	uint32_t *fitted;
 	int err;
 
-	err = row_builder_reserve(builder, 0, (uint64_t)builder->page_count << UNWIND_PAGE_BITS);
+	/* What was cut off needs one a page. */
+	err = reserve(builder, 0, (uint64_t)builder->page_count << UNWIND_PAGE_BITS,
+		      UNWIND_ROWS_MAX + UNWIND_PAGES_MAX + 1);
 	if (err)
 		return err;
 	row_builder_turn(builder, builder->page_count - 1);

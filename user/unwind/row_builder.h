@@ -37,11 +37,14 @@ struct row_builder {
 int row_builder_open(struct row_builder *builder, uint32_t page_count, size_t rows, uint32_t rule);
 void row_builder_close(struct row_builder *builder);
 
-/* Room for `rows` more row_builder_add() that end before `end`, an offset in the text. 0 or -ENOMEM. */
+/* Room for `rows` more row_builder_add() that end before `end`, an offset in the text. 0; -EFBIG: there are too many; -ENOMEM. */
 int row_builder_reserve(struct row_builder *builder, size_t rows, uint64_t end);
 
 /* Goes on to the page `page` < page_count. */
 void row_builder_turn(struct row_builder *builder, uint32_t page);
+
+/* What the last row says is not to be believed, nor is there more: `rule` holds from there on. */
+void row_builder_cut(struct row_builder *builder, uint32_t rule);
 
 /* Fills all pages that are left, and makes `rows` no larger than needed. 0 or -ENOMEM. */
 int row_builder_finish(struct row_builder *builder);

@@ -3,6 +3,7 @@
 #include "unwind/rule_set.h"
 #include "base/array.h"
 #include "unwind/arch.h"
+#include "unwind/limits.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -129,11 +130,13 @@ static int add_rule(struct rule_set *set, const struct gb_unwind_rule *rule, uin
 	uint32_t *place = find_rule(set, rule);
 	int err;
 
-	if (!place || (!*place && set->count == RULE_MAX)) {
+	if (!place) {
 		*number = RULE_INVALID;
 		return 0;
 	}
 	if (!*place) {
+		if (set->count == UNWIND_RULES_MAX)
+			return -EFBIG;
 		err = array_reserve((void **)&set->rules, &set->capacity, set->count + 1,
 				    sizeof(*rule));
 		if (err)
@@ -213,6 +216,8 @@ int rule_set_learn(struct rule_set *set, struct cfa_key key, uint32_t *rule)
 		*rule = slot->rule;
 		return 0;
 	}
+	if (set->slot_count == UNWIND_STATES_MAX)
+		return -EFBIG;
 	if (set->slot_count >= (1u << set->slot_bits) / 2) {
 		err = grow(set, set->slot_bits + 1);
 		if (err)

@@ -25,7 +25,6 @@
 #define RULE_OTHER_STACK 4
 #define RULE_START 5 /* the end of a stack, where nothing was called */
 #define RULE_BITS 20
-#define RULE_MAX (1u << RULE_BITS)
 
 /* The CFA of a state. From CFA_IS_PLT11 on it is an expression. */
 enum cfa_is {
@@ -105,7 +104,7 @@ void rule_set_close(struct rule_set *set);
 
 /*
  * The number of a state that is not in the slot it hashes to, into *rule; RULE_INVALID where there
- * are too many rules, or too many that hash alike. 0 or -ENOMEM.
+ * are too many that hash alike. 0; -EFBIG: there are too many rules or states (limits.h); -ENOMEM.
  */
 int rule_set_learn(struct rule_set *set, struct cfa_key key, uint32_t *rule);
 
@@ -139,7 +138,7 @@ static inline size_t rule_slot_of(struct cfa_key key, unsigned int slot_shift)
 	return ((key.cfa ^ saved) * 0x9e3779b97f4a7c15) >> slot_shift;
 }
 
-/* The number of the rule that the state of `key` is, into *rule. 0 or -ENOMEM. */
+/* The number of the rule that the state of `key` is, into *rule. 0, -EFBIG or -ENOMEM, as above. */
 static inline int rule_set_number(struct rule_set *set, struct cfa_key key, uint32_t *rule)
 {
 	const struct rule_slot *slot = &set->slots[rule_slot_of(key, set->slot_shift)];

@@ -10,6 +10,7 @@
  * interruption.
  */
 #include "unwind/table.h"
+#include "base/clock.h"
 #include "unwind/asm_code.h"
 #include "unwind/cfa_program.h"
 #include "unwind/context_code.h"
@@ -24,6 +25,9 @@
 
 #define ROW_BYTES_FEW 5 /* of .eh_frame; most files have more a row */
 #define AHEAD 8 /* functions, whose programs are asked of the memory in time */
+#define WORK_AT_ONCE                                                                               \
+	(1u << 16) /* before the time is looked at: bytes of programs, and for each function */
+#define WORK_OF_FUNCTION 64
 #define PADDING_MAX 15 /* bytes between functions that are taken for padding, not for code */
 #define SEARCH_BYTES (2u << 20) /* of code without a description are looked at */
 
@@ -40,6 +44,10 @@ struct compiler {
 	struct asm_code asm_code;
 	uint32_t covered; /* the text up to here has rows */
 	uint64_t special_rows;
+	uint64_t stop_cpu_ns;
+	uint32_t work; /* since the time was looked at */
+	enum unwind_limit cut_limit; /* why the rows end early; UNWIND_LIMIT_NONE: they do not */
+	uint64_t cut_bytes; /* of text behind them */
 };
 
 static uint64_t text_bytes(const struct compiler *compiler)
@@ -158,6 +166,15 @@ static const struct fde *fde_at(const struct compiler *compiler, size_t i)
 	return &compiler->frame.fdes[fde_order_index(compiler->order[i])];
 }
 
+static bool is_too_late(struct compiler *compiler, const struct fde *fde)
+{
+	compiler->work += fde->program_bytes + WORK_OF_FUNCTION;
+	if (compiler->work < WORK_AT_ONCE)
+		return false;
+	compiler->work = 0;
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) > compiler->stop_cpu_ns;
+}
+
 static int add_functions(struct compiler *compiler)
 {
 	const struct eh_frame *frame = &compiler->frame;
@@ -178,6 +195,8 @@ static int add_functions(struct compiler *compiler)
 		}
 		if (limit == fde->start)
 			continue;
+		if (is_too_late(compiler, fde))
+			return -ETIME;
 		err = add_function(compiler, fde, limit);
 		if (err)
 			return err;
@@ -192,6 +211,32 @@ static void close_build(struct compiler *compiler)
 	rule_set_close(&compiler->rules);
 }
 
+/* Beyond a limit: what has no rows yet is left to frame pointers. */
+static void cut(struct compiler *compiler, int err)
+{
+	const struct rule_set *rules = &compiler->rules;
+	bool is_full = rules->count == UNWIND_RULES_MAX || rules->slot_count == UNWIND_STATES_MAX;
+
+	compiler->cut_limit = is_full ? UNWIND_LIMIT_RULES : UNWIND_LIMIT_ROWS;
+	if (err == -ETIME)
+		compiler->cut_limit = UNWIND_LIMIT_TIME;
+	compiler->cut_bytes = text_bytes(compiler) - compiler->covered;
+	row_builder_cut(&compiler->builder, RULE_FRAME_POINTER);
+}
+
+static int add_all(struct compiler *compiler)
+{
+	int err = add_functions(compiler);
+
+	if (!err)
+		err = add_gap(compiler, text_bytes(compiler));
+	if (err == -EFBIG || err == -ETIME) {
+		cut(compiler, err);
+		err = 0;
+	}
+	return err;
+}
+
 static int build(struct compiler *compiler, bool tracks_reg)
 {
 	int err;
@@ -199,6 +244,8 @@ static int build(struct compiler *compiler, bool tracks_reg)
 	close_build(compiler);
 	compiler->covered = 0;
 	compiler->special_rows = 0;
+	compiler->cut_limit = UNWIND_LIMIT_NONE;
+	compiler->cut_bytes = 0;
 	compiler->search =
 		(struct signal_code_search){&compiler->code, compiler->frame.text, SEARCH_BYTES, 0};
 	other_code_rewind(&compiler->other, tracks_reg);
@@ -212,9 +259,7 @@ static int build(struct compiler *compiler, bool tracks_reg)
 					       compiler->frame.size / ROW_BYTES_FEW,
 				       RULE_FRAME_POINTER);
 	if (!err)
-		err = add_functions(compiler);
-	if (!err)
-		err = add_gap(compiler, text_bytes(compiler));
+		err = add_all(compiler);
 	if (!err)
 		err = row_builder_finish(&compiler->builder);
 	return err;
@@ -259,12 +304,38 @@ static int find_gap(struct compiler *compiler, uint32_t start, uint64_t end)
 		   : asm_code_add_gap(&compiler->asm_code, &compiler->code, start, (uint32_t)end);
 }
 
+/* UNWIND_LIMIT_NONE: all of .eh_frame was read. */
+static enum unwind_limit frames_limit(const struct compiler *compiler)
+{
+	if (compiler->code.eh_frame.is_cut)
+		return UNWIND_LIMIT_EH_FRAME;
+	return compiler->frame.is_cut ? UNWIND_LIMIT_FUNCTIONS : UNWIND_LIMIT_NONE;
+}
+
+/* The first that was met. */
+static enum unwind_limit limit_met(const struct compiler *compiler)
+{
+	const enum unwind_limit limits[] = {
+		frames_limit(compiler),
+		compiler->other.go.is_too_large ? UNWIND_LIMIT_GO_TABLE : UNWIND_LIMIT_NONE,
+		compiler->cut_limit,
+		compiler->machine.too_long ? UNWIND_LIMIT_PROGRAM : UNWIND_LIMIT_NONE,
+		compiler->asm_code.limit,
+	};
+	size_t i = 0;
+
+	while (i < sizeof(limits) / sizeof(limits[0]) - 1 && !limits[i])
+		i++;
+	return limits[i];
+}
+
 static int look_at_gaps(struct compiler *compiler)
 {
 	uint32_t covered = 0;
 	size_t i;
 	int err = 0;
 
+	compiler->asm_code.stop_cpu_ns = compiler->stop_cpu_ns;
 	for (i = 0; i < compiler->frame.fde_count && !err; i++) {
 		const struct fde *fde = fde_at(compiler, i);
 
@@ -275,6 +346,9 @@ static int look_at_gaps(struct compiler *compiler)
 	}
 	if (!err && text_bytes(compiler) > covered)
 		err = find_gap(compiler, covered, text_bytes(compiler));
+	/* What is described beyond a limit is no gap. */
+	if (frames_limit(compiler))
+		asm_code_skip(&compiler->asm_code, frames_limit(compiler));
 	return err ? err
 		   : asm_code_analyze(&compiler->asm_code, &compiler->code, &compiler->frame,
 				      compiler->order);
@@ -288,7 +362,8 @@ static struct unwind_table_stats stats_of(const struct compiler *compiler)
 		.unsupported = compiler->machine.unsupported,
 		.dense_pages = compiler->builder.dense_pages,
 		.bad_fdes = compiler->frame.bad + compiler->machine.bad,
-		.skipped_bytes = compiler->asm_code.skipped_bytes,
+		.skipped_bytes = compiler->asm_code.skipped_bytes + compiler->cut_bytes,
+		.limit = limit_met(compiler),
 	};
 }
 
@@ -350,7 +425,8 @@ static int compile(struct compiler *compiler, const struct unwind_source *source
 
 int unwind_table_compile(struct unwind_table **out, const struct unwind_source *source)
 {
-	struct compiler compiler = {0};
+	struct compiler compiler = {.stop_cpu_ns =
+					    clock_ns(CLOCK_THREAD_CPUTIME_ID) + UNWIND_CPU_MAX_NS};
 	int err = compile(&compiler, source, out);
 
 	close_build(&compiler);

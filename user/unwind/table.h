@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "geckobpf_abi.h"
+#include "unwind/limits.h"
 
 #define UNWIND_PAGE_BITS 12
 /* Ten search steps; a denser page becomes one GB_CFA_FRAME_POINTER row. */
@@ -43,8 +44,9 @@ struct unwind_table_stats {
 	uint64_t unsupported; /* rows whose expression or register is not known: GB_CFA_INVALID */
 	uint64_t dense_pages; /* pages with too many rows */
 	uint64_t bad_fdes; /* descriptions that make no sense, skipped */
-	uint64_t
-		skipped_bytes; /* of code without descriptions, too much to look at: GB_CFA_FRAME_POINTER */
+	/* of code that is beyond a limit, so that frame pointers are followed there, and the first limit */
+	uint64_t skipped_bytes;
+	uint32_t limit; /* enum unwind_limit */
 };
 
 struct unwind_table {
@@ -70,7 +72,11 @@ struct unwind_source {
 	size_t image_bytes;
 };
 
-/* 0; -ENOEXEC: not an ELF file for this machine, or not one that maps code; -ENOMEM; -errno of reading it. */
+/*
+ * Within UNWIND_MEMORY_MAX_BYTES and about UNWIND_CPU_MAX_NS, whatever the file says. 0; -ENOEXEC: not an ELF file for
+ * this machine, or not one that maps code; -EFBIG: more of that than a table can be for (UNWIND_LIMIT_PAGES); -ENOMEM;
+ * -errno of reading it.
+ */
 int unwind_table_compile(struct unwind_table **out, const struct unwind_source *source);
 void unwind_table_close(struct unwind_table *table);
 
