@@ -116,7 +116,7 @@ static void meta(void **state)
 		"\"baseURL\":2},\"data\":[]},\"processType\":0,\"stackwalk\":1,\"gcpoison\":0,"
 		"\"asyncstack\":0,\"debug\":0},\"libs\":[],\"threads\":[],\"pausedRanges\":[],");
 	assert_contains(text, "],\"profilingLog\":{\"geckobpf\":{\"version\":\"0.1.0\",\"lost\":0,"
-			      "\"samples\":18446744073709551615,\"event\":\"cpu-\\\"clock\\\"\","
+			      "\"samples\":9223372036854775807,\"event\":\"cpu-\\\"clock\\\"\","
 			      "\"main_memory_bytes\":17179869184,"
 			      "\"device\":\"Maker X1\","
 			      "\"samples_lost_ring_full\":3,\"samples_lost_buffer\":0,"
