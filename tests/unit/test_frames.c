@@ -23,6 +23,7 @@
 #include "profile/frames.h"
 #include "profile/libs.h"
 #include "profile/profile.h"
+#include "profile/redaction.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/object_files.h"
 #include "symbol/symbol_files.h"
@@ -178,14 +179,14 @@ static int open_symbols(struct room *room)
 	return symbols_open(&room->symbols, &sources);
 }
 
-static int open_room(struct room *room, bool addresses)
+static int open_redacted(struct room *room, bool addresses, struct redaction *redaction)
 {
 	int err;
 
 	memset(room, 0, sizeof(*room));
 	err = symbol_files_open(&room->symbol_files, NULL);
 	if (!err)
-		err = libs_open(&room->libs, room->symbol_files);
+		err = libs_open(&room->libs, room->symbol_files, redaction);
 	if (!err && !addresses)
 		err = open_symbols(room);
 	if (!err)
@@ -194,8 +195,14 @@ static int open_room(struct room *room, bool addresses)
 		err = frames_open(&room->frames, &(struct frames_source){.process = &room->process,
 									 .symbols = room->symbols,
 									 .libs = room->libs,
+									 .redaction = redaction,
 									 .has_kernel = true});
 	return err;
+}
+
+static int open_room(struct room *room, bool addresses)
+{
+	return open_redacted(room, addresses, NULL);
 }
 
 static void close_room(struct room *room)
@@ -329,6 +336,27 @@ static void addresses(void **state)
 	/* Which libs to list is known here too. */
 	assert_int_not_equal(u64_map_get(frames_objects(room.frames), lib.number), U64_MAP_NONE);
 	assert_int_equal(u64_map_get(frames_objects(room.frames), self.number), U64_MAP_NONE);
+	display_name_clear(&display_name);
+	close_room(&room);
+}
+
+/* Where no address is to be said, there is a place in a file, or a name for all that has none. */
+static void redacted_addresses(void **state)
+{
+	struct redaction redaction = {0};
+	struct room room;
+
+	assert_int_equal(open_redacted(&room, true, &redaction), 0);
+	assert_string_equal(name_of(&room, LIB_START + 0x123, false, true), "0x3123");
+	assert_string_equal(name_of(&room, LIB_START + 0x124, false, false), "0x3124");
+	assert_string_equal(name_of(&room, ANON_START + 5, false, true),
+			    "[anonymous code] (in [anon])");
+	assert_string_equal(name_of(&room, 0x1000, false, true), "[unknown] (in [unmapped])");
+	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false),
+			    "[unknown] (in [kernel])");
+	assert_int_equal(redaction.counts[REDACTED_ADDRESSES], 4);
+	assert_int_equal(redaction.counts[REDACTED_KERNEL_ADDRESSES], 1);
+	assert_string_equal(libs_path(room.libs, &lib), "lib)x.so");
 	display_name_clear(&display_name);
 	close_room(&room);
 }
@@ -583,6 +611,7 @@ int main(void)
 		cmocka_unit_test(interrupted_functions),
 		cmocka_unit_test(kernel_functions),
 		cmocka_unit_test(addresses),
+		cmocka_unit_test(redacted_addresses),
 		cmocka_unit_test(truncated_roots),
 		cmocka_unit_test(kernel_without_symbols),
 		cmocka_unit_test(vdso_functions),

@@ -11,6 +11,7 @@
 
 #include "buffer/profile_buffer.h"
 #include "profile/frames.h"
+#include "profile/redaction.h"
 #include "profile/stacks.h"
 #include "symbol/symbols.h"
 #include "target/object.h"
@@ -24,7 +25,7 @@
 static const struct symbol_frame chain[] = {
 	{.name = "inner", .file = "a.h", .line = 3, .column = 7},
 	{.name = "middle", .file = "a.c", .line = 20},
-	{.name = "outer", .file = "b.c", .line = 100},
+	{.name = "outer", .file = "/src/b.c", .line = 100},
 };
 
 int symbols_open(struct symbols **out, const struct symbol_sources *sources)
@@ -60,16 +61,21 @@ struct room {
 	struct stacks *stacks;
 };
 
-static int open_room(struct room *room)
+static int open_redacted(struct room *room, struct redaction *redaction)
 {
 	const struct stacks_limits limits = {0};
-	struct frames_source source = {.symbols = (struct symbols *)room};
+	struct frames_source source = {.symbols = (struct symbols *)room, .redaction = redaction};
 	int err;
 
 	memset(room, 0, sizeof(*room));
 	source.process = &room->process;
 	err = frames_open(&room->frames, &source);
 	return err ? err : stacks_open(&room->stacks, room->frames, &limits);
+}
+
+static int open_room(struct room *room)
+{
+	return open_redacted(room, NULL);
 }
 
 static void close_room(struct room *room)
@@ -153,6 +159,21 @@ static void the_function_itself_is_one_frame(void **state)
 	close_room(&room);
 }
 
+static void directories_of_sources_are_left_out(void **state)
+{
+	const struct symbol_frame outer = {.name = "outer", .file = "b.c", .line = 100};
+	struct redaction redaction = {0};
+	struct room room;
+	uint32_t stack;
+
+	assert_int_equal(open_redacted(&room, &redaction), 0);
+	assert_int_equal(add_node(&room, 0, STACK_NODE_NONE, 0x30), 0);
+	assert_int_equal(stacks_find(room.stacks, 0, 1, &stack), 0);
+	expect_frame(&room, &stack, &outer, 0);
+	assert_int_equal(redaction.counts[REDACTED_SOURCES], 1);
+	close_room(&room);
+}
+
 static int attempt(void *context)
 {
 	struct room room;
@@ -175,6 +196,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stack_has_them_all),
 		cmocka_unit_test(the_function_itself_is_one_frame),
+		cmocka_unit_test(directories_of_sources_are_left_out),
 		cmocka_unit_test(failing_allocations),
 	};
 

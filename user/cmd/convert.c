@@ -27,7 +27,7 @@ enum option_key {
 	KEY_SYMBOLS,
 	KEY_SYMBOL_DIR,
 	KEY_DEBUGINFOD,
-	KEY_FORCE
+	KEY_REDACT
 };
 
 #define DEBUGINFOD_URLS "DEBUGINFOD_URLS"
@@ -52,6 +52,10 @@ static const struct argp_option options[] = {
 	{"debuginfod", KEY_DEBUGINFOD, "URLS", OPTION_ARG_OPTIONAL,
 	 "Of a raw capture: ask these servers for what is not found; without URLS, and also "
 	 "without this option if it is set, those in DEBUGINFOD_URLS",
+	 0},
+	{"redact", KEY_REDACT, NULL, 0,
+	 "Of a raw capture, for others to see: leave out arguments, directories, addresses, and "
+	 "what tells the machine; says how much of each",
 	 0},
 	{"cpu", KEY_CPU, NULL, 0, "For .folded: microseconds of CPU time, not samples", 0},
 	ARGUMENTS_OPTION_STRICT,
@@ -83,6 +87,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_DEBUGINFOD:
 		return set_debuginfod(arguments, value);
+	case KEY_REDACT:
+		arguments->raw.conversion.redacts = true;
+		return 0;
 	case KEY_CPU:
 		arguments->by_cpu = true;
 		return 0;

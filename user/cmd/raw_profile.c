@@ -9,6 +9,7 @@
 #include "cmd/unnamed.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static void print_warning(void *context, const struct error *warning)
@@ -36,6 +37,22 @@ static void say_what_was_written(const char *path, const struct conversion *resu
 	summary_gathered(summary);
 }
 
+/* "12 addresses of programs, 3 directories of files". */
+static void say_what_was_left_out(const struct redaction *redaction)
+{
+	char text[400] = "";
+	size_t used = 0;
+	int kind;
+
+	for (kind = 0; kind < REDACTED_COUNT; kind++)
+		if (redaction->counts[kind])
+			used += (size_t)snprintf(text + used, sizeof(text) - used,
+						 "%s%" PRIu64 " %s", used ? ", " : "",
+						 redaction->counts[kind], redaction_words(kind));
+	log_info("left out: %s; names of programs, threads, functions and files are there",
+		 used ? text : "nothing");
+}
+
 /* What is told while it goes on is printed. */
 static struct conversion_options printing(const struct raw_profile_options *options,
 					  struct progress_view *view,
@@ -58,6 +75,8 @@ static int conclude(const struct raw_profile_options *options, struct conversion
 		log_problem(LOG_ERROR, error);
 	else if (written)
 		say_what_was_written(written, result);
+	if (!err && options->conversion.redacts)
+		say_what_was_left_out(&result->redaction);
 	if (!err && options->lists_unnamed)
 		unnamed_report(&result->summary);
 	conversion_clear(result);

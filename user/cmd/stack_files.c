@@ -66,11 +66,19 @@ static int load(struct stack_profile *profile, const char *path)
 	return err;
 }
 
-static int refuse_slice(const char *path)
+/* A profile has lost what some options need. 0, or -EINVAL, which has been logged. */
+static int check_options(const char *path, const struct conversion_options *options)
 {
-	log_error("%s: not a raw capture, so --from, --to, --process and --thread cannot choose a "
-		  "part of it; give a .gbpf file",
-		  path);
+	if (!profile_filter_is_empty(&options->filter))
+		log_error("%s: not a raw capture, so --from, --to, --process and --thread cannot "
+			  "choose a part of it; give a .gbpf file",
+			  path);
+	else if (options->redacts)
+		log_error("%s: not a raw capture, so --redact cannot tell what in it is an "
+			  "argument, a directory or an address; give a .gbpf file",
+			  path);
+	else
+		return 0;
 	return -EINVAL;
 }
 
@@ -87,12 +95,13 @@ static int load_all(struct stack_profile *profile, const char *const *paths, siz
 		return -ENOMEM;
 	}
 	for (i = 0; i < count && !err; i++) {
-		if (conversion_is_capture(paths[i]))
+		if (conversion_is_capture(paths[i])) {
 			raw[raw_count++] = paths[i];
-		else
-			err = !profile_filter_is_empty(&options->conversion.filter)
-				      ? refuse_slice(paths[i])
-				      : load(profile, paths[i]);
+			continue;
+		}
+		err = check_options(paths[i], &options->conversion);
+		if (!err)
+			err = load(profile, paths[i]);
 	}
 	if (!err && raw_count)
 		err = load_raw(profile, raw, raw_count, options);

@@ -35,12 +35,12 @@ static int write_lib(struct libs *libs, const struct profile_lib *lib, struct js
 	json_key_u64(json, "start", lib->start);
 	json_key_u64(json, "end", lib->end);
 	json_key_u64(json, "offset", relative);
-	lib_json_write(json, lib->object->path, &id);
+	lib_json_write(json, libs_path(libs, lib->object), &id);
 	json_object_end(json);
 	return 0;
 }
 
-/* ---- code that is not there at the end --------------------------------------------------------- */
+/* ---- code that is not there at the end, or whose place is not to be said --------------------------------------------------------- */
 
 static uint64_t moved_base(const struct object *object)
 {
@@ -53,8 +53,9 @@ static bool is_moved(const struct profile_process *process, const struct profile
 	const struct mapping *mapping =
 		address_space_find(&process->process->space, frame->address, UINT64_MAX);
 
-	return object && (!mapping || mapping->object != object ||
-			  mapping->offset + (frame->address - mapping->start) != frame->offset);
+	return object &&
+	       (libs_hide_addresses(process->libs) || !mapping || mapping->object != object ||
+		mapping->offset + (frame->address - mapping->start) != frame->offset);
 }
 
 int gecko_libs_address(const struct profile_process *process, const struct profile_frame *frame,
@@ -80,7 +81,7 @@ static int compare_libs(const void *a, const void *b)
 	return left->start < right->start ? -1 : left->start > right->start;
 }
 
-/* Adds the place of each object that has such code; names are not wanted. 0 or -ENOMEM. */
+/* Adds the place of each object that has such code: without names, or if no address is to be said. 0 or -ENOMEM. */
 static int list_moved(const struct profile_process *process, struct profile_libs *list)
 {
 	size_t count = frames_count(process->frames), i, before = list->count;
@@ -93,7 +94,8 @@ static int list_moved(const struct profile_process *process, struct profile_libs
 		const struct profile_function *function =
 			frames_function(process->frames, frame->function);
 
-		if (function->lib || !is_moved(process, frame))
+		if ((function->lib && !libs_hide_addresses(process->libs)) ||
+		    !is_moved(process, frame))
 			continue;
 		err = u64_map_number(&seen, function->object->number, &number);
 		if (!err && number == list->count - before)
@@ -116,11 +118,12 @@ int gecko_libs_write(const struct profile_process *process, struct json *json)
 {
 	struct profile_libs list = {0};
 	size_t i;
-	int err = libs_list(&process->process->space, frames_objects(process->frames), &list);
+	int err = 0;
 
+	if (!libs_hide_addresses(process->libs))
+		err = libs_list(&process->process->space, frames_objects(process->frames), &list);
 	if (!err)
 		err = list_moved(process, &list);
-
 	json_array_begin(json);
 	for (i = 0; i < list.count && !err; i++)
 		err = write_lib(process->libs, &list.items[i], json);

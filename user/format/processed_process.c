@@ -174,7 +174,8 @@ static int find_lib(struct processed_process *process, const struct object *obje
 		return 0;
 	err = libs_build_id(process->process->libs, object, &id);
 	if (!err)
-		err = processed_code_lib(process->tables.code, object->path, &id, row);
+		err = processed_code_lib(process->tables.code,
+					 libs_path(process->process->libs, object), &id, row);
 	return err ? err : id_map_put(&process->libs, object->number, *row);
 }
 

@@ -17,6 +17,7 @@
 #include "base/u64_map.h"
 #include "profile/categories.h"
 #include "profile/frame_kind.h"
+#include "profile/redaction.h"
 #include "symbol/symbols.h"
 #include "target/address_space.h"
 #include "target/object.h"
@@ -169,6 +170,16 @@ static int keep_text(struct frames *frames, const char *text, const char **kept)
 	return err;
 }
 
+/* The same of the path of a source. */
+static int keep_source(struct frames *frames, const char *path, const char **kept)
+{
+	const char *shown = redaction_path(frames->source.redaction, path);
+
+	if (shown != path)
+		redaction_add(frames->source.redaction, REDACTED_SOURCES);
+	return keep_text(frames, shown, kept);
+}
+
 /* Its bytes are its key: they are all zero where nothing is said. */
 static int add_function(struct frames *frames, const struct profile_function *function,
 			uint32_t *id)
@@ -228,7 +239,7 @@ static int add_symbol(struct frames *frames, const struct frame_finding *found,
 	one.frame.symbol_bytes = symbol->size;
 	err = keep_text(frames, symbol->name, &one.function.name);
 	if (!err && symbol->file)
-		err = keep_text(frames, symbol->file, &one.function.file);
+		err = keep_source(frames, symbol->file, &one.function.file);
 	if (!err && symbol->module) {
 		snprintf(lib, sizeof(lib), "[%s]", symbol->module);
 		err = keep_text(frames, lib, &one.function.lib);
@@ -258,7 +269,7 @@ static int keep_texts(struct frames *frames, struct profile_function *function)
 	if (!err && function->lib)
 		err = keep_text(frames, function->lib, &function->lib);
 	if (!err && function->file)
-		err = keep_text(frames, function->file, &function->file);
+		err = keep_source(frames, function->file, &function->file);
 	return err;
 }
 

@@ -23,6 +23,7 @@ struct frame_kind;
 struct frames;
 struct libs;
 struct process;
+struct redaction;
 struct symbols;
 struct u64_map;
 
@@ -37,6 +38,7 @@ struct frames_source {
 		addresses; /* what callers of user code have where no names are wanted */
 	/* What kinds of frames there are, ends with NULL; NULL: frame_table. */
 	const struct frame_kind *const *kinds;
+	struct redaction *redaction; /* counts what is not to be said; NULL: nothing is left out */
 	size_t max_count; /* -E2BIG: there would be more frames; 0: any number */
 };
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "profile/frames.h"
+#include "profile/redaction.h"
 #include "symbol/symbols.h"
 
 static bool has_names(const struct frames_source *source)
@@ -15,18 +16,19 @@ static bool has_names(const struct frames_source *source)
 static int find_kernel(const struct frame_query *query, struct frame_finding *found)
 {
 	const struct symbol_place place = symbols_place(NULL, query->value, query->time_ns);
+	const struct frames_source *source = query->source;
 	int err;
 
-	found->frame.address = query->value;
-	if (!has_names(query->source)) {
-		found->function.value = query->value;
+	if (!has_names(source) && !source->redaction) {
+		found->function.value = found->frame.address = query->value;
 		return 0;
 	}
+	redaction_add(source->redaction, REDACTED_KERNEL_ADDRESSES);
 	found->function.lib = "[kernel]";
-	err = symbols_lookup(query->source->symbols, &place, found->symbols);
+	err = has_names(source) ? symbols_lookup(source->symbols, &place, found->symbols) : -ENOENT;
 	if (err != -ENOENT)
 		return err;
-	found->is_unnamed = true;
+	found->is_unnamed = source->symbols != NULL;
 	found->function.name = "[unknown]";
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/u64_map.h"
 #include "profile/profile.h"
+#include "profile/redaction.h"
 #include "symbol/object_files.h"
 #include "target/address_space.h"
 #include "target/object.h"
@@ -25,18 +26,21 @@ struct lib {
 };
 
 struct libs {
+	const struct redaction *redaction; /* NULL: everything is said */
 	struct object_files *files;
 	struct lib *items; /* by object number */
 	size_t count, capacity;
 };
 
-int libs_open(struct libs **out, struct symbol_files *symbol_files)
+int libs_open(struct libs **out, struct symbol_files *symbol_files,
+	      const struct redaction *redaction)
 {
 	struct libs *libs = calloc(1, sizeof(*libs));
 	int err;
 
 	if (!libs)
 		return -ENOMEM;
+	libs->redaction = redaction;
 	err = object_files_open(&libs->files, symbol_files);
 	if (err) {
 		free(libs);
@@ -60,7 +64,17 @@ struct object_files *libs_files(struct libs *libs)
 	return libs->files;
 }
 
+bool libs_hide_addresses(const struct libs *libs)
+{
+	return libs->redaction != NULL;
+}
+
 /* ---- what is known of a file ------------------------------------------------------- */
+
+const char *libs_path(const struct libs *libs, const struct object *object)
+{
+	return redaction_path(libs->redaction, object->path);
+}
 
 int libs_build_id(struct libs *libs, const struct object *object, struct build_id *id)
 {

@@ -10,6 +10,7 @@
 #ifndef GECKOBPF_PROFILE_LIBS_H
 #define GECKOBPF_PROFILE_LIBS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,19 +21,26 @@ struct libs;
 struct object;
 struct object_files;
 struct profile_files;
+struct redaction;
 struct symbol_files;
 struct u64_map;
 
 /*
- * `symbol_files` is borrowed; NULL: some of its own, of which headers and build ids are read only.
- * 0 or -ENOMEM.
+ * `symbol_files` is borrowed; NULL: some of its own, of which headers and build ids are read only. `redaction`, borrowed,
+ * NULL: everything is said. 0 or -ENOMEM.
  */
-int libs_open(struct libs **out, struct symbol_files *symbol_files);
+int libs_open(struct libs **out, struct symbol_files *symbol_files,
+	      const struct redaction *redaction);
 /* The symbol files are not asked any more. NULL is fine. */
 void libs_close(struct libs *libs);
 
 /* The files that symbols are read from; borrowed. */
 struct object_files *libs_files(struct libs *libs);
+
+/* Whether where things were mapped is not to be said. */
+bool libs_hide_addresses(const struct libs *libs);
+/* Where the object lies, as far as it is to be said; lives as long as the object. */
+const char *libs_path(const struct libs *libs, const struct object *object);
 
 /* *id: that of an object; empty: it has none, or cannot be read. 0 or -ENOMEM. */
 int libs_build_id(struct libs *libs, const struct object *object, struct build_id *id);

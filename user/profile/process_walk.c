@@ -102,6 +102,7 @@ static int open_tables(struct process_walk *walk)
 		.addresses = walk->pass->sink->addresses,
 		.kinds = walk->pass->input->frame_kinds,
 		.max_count = walk->pass->input->max_frames,
+		.redaction = walk->pass->input->redaction,
 	};
 	const struct stacks_limits limits = {
 		.nodes = walk->pass->input->max_frames * NODES_PER_FRAME,

@@ -25,6 +25,7 @@ struct frame_kind;
 struct kernel_symbols;
 struct profile_sink;
 struct progress;
+struct redaction;
 struct stages;
 
 struct profile_input {
@@ -40,6 +41,8 @@ struct profile_input {
 	size_t max_frames;
 	/* What the profile says as a whole, if that is not what `facts` say; in the clock of `facts`. NULL: it is. */
 	const struct recording_facts *whole;
+	struct redaction *
+		redaction; /* of the first input, for all; NULL: nothing is left out of what is said */
 	/*
 	 * A recording of another clock (facts->lead_ns), for the same profile; NULL: none. Its facts, processes,
 	 * objects and kernel count. No two processes of all have the same tgid and life.

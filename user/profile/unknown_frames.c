@@ -5,10 +5,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "profile/frames.h"
+
 static int find_unknown(const struct frame_query *query, struct frame_finding *found)
 {
-	snprintf(found->text, FRAME_TEXT_BYTES, "(frame of kind %u: 0x%" PRIx64 ")",
-		 found->function.kind, query->value);
+	if (query->source->redaction)
+		snprintf(found->text, FRAME_TEXT_BYTES, "(frame of kind %u)", found->function.kind);
+	else
+		snprintf(found->text, FRAME_TEXT_BYTES, "(frame of kind %u: 0x%" PRIx64 ")",
+			 found->function.kind, query->value);
 	found->function.name = found->text;
 	return 0;
 }

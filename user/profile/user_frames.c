@@ -7,6 +7,7 @@
 #include "profile/frames.h"
 #include "profile/lib_name.h"
 #include "profile/libs.h"
+#include "profile/redaction.h"
 #include "symbol/symbols.h"
 #include "target/address_space.h"
 #include "target/object.h"
@@ -46,6 +47,18 @@ static int name_unknown(struct libs *libs, const struct object *object, struct f
 	return 0;
 }
 
+/* No names are wanted, and no address is to be said: of a file, the place in it is left. */
+static int name_place(const struct frames_source *source, const struct object *object,
+		      struct frame_finding *found)
+{
+	int err = name_unknown(source->libs, object, found);
+
+	found->is_unnamed = false;
+	if (!found->function.object)
+		found->function.lib = name_of_place(source->process, object, found->text);
+	return err;
+}
+
 static int find_user(const struct frame_query *query, struct frame_finding *found)
 {
 	const struct frames_source *source = query->source;
@@ -54,11 +67,16 @@ static int find_user(const struct frame_query *query, struct frame_finding *foun
 	const struct object *object = place.mapping ? place.mapping->object : NULL;
 	int err;
 
-	found->frame.address = query->value;
 	if (object && object->kind != OBJECT_ANONYMOUS) {
 		found->function.object = object;
 		found->frame.offset = place.offset;
 	}
+	if (source->redaction)
+		redaction_add(source->redaction, REDACTED_ADDRESSES);
+	else
+		found->frame.address = query->value;
+	if (!source->symbols && source->redaction)
+		return name_place(source, object, found);
 	if (!source->symbols) {
 		found->function.value = query->value;
 		return 0;

@@ -155,7 +155,7 @@ static int walk_first(struct profile_pass *pass)
 static int open_names(struct profile_pass *pass)
 {
 	struct symbol_sources sources = {.kernel = pass->source->kernel};
-	int err = libs_open(&pass->libs, pass->input->symbol_files);
+	int err = libs_open(&pass->libs, pass->input->symbol_files, pass->input->redaction);
 
 	if (err || !pass->input->symbol_files)
 		return err;

@@ -3,6 +3,7 @@
 #include "session/conversion.h"
 #include "session/name_sources.h"
 #include "session/output_rights.h"
+#include "session/redacted_facts.h"
 
 #include "archive/archive_budget.h"
 #include "archive/capture_files.h"
@@ -163,7 +164,7 @@ static size_t max_frames(const struct capture_files *captures)
 	return LEAST_FRAMES + (size_t)(left / FRAME_BYTES);
 }
 
-static int walk_captures(struct job *job, const struct capture_files *captures,
+static int walk_captures(struct job *job, struct capture_files *captures,
 			 const struct name_sources *sources, struct progress *progress)
 {
 	struct profile_input *inputs = calloc(captures->count, sizeof(*inputs));
@@ -174,13 +175,27 @@ static int walk_captures(struct job *job, const struct capture_files *captures,
 	make_inputs(inputs, captures, sources);
 	inputs[0].progress = progress;
 	inputs[0].filter = job->options->filter;
+	inputs[0].redaction = job->options->redacts ? &job->result->redaction : NULL;
 	inputs[0].max_frames = max_frames(captures);
 	err = run_job(job, inputs);
 	free(inputs);
 	return err;
 }
 
-static int read_names(struct job *job, const struct capture_files *captures, struct progress *whole)
+/* Where files are found depends on what is left out: they are found by now. */
+static int walk_redacted(struct job *job, struct capture_files *captures,
+			 const struct name_sources *sources, struct progress *progress)
+{
+	struct redacted_facts redacted = {0};
+	int err = redacted_facts_make(&redacted, captures, &job->result->redaction);
+
+	if (!err)
+		err = walk_captures(job, captures, sources, progress);
+	redacted_facts_clear(&redacted);
+	return err;
+}
+
+static int read_names(struct job *job, struct capture_files *captures, struct progress *whole)
 {
 	struct name_sources sources = {0};
 	struct progress part;
@@ -191,7 +206,8 @@ static int read_names(struct job *job, const struct capture_files *captures, str
 		profile_memory_pause(captures->items[i].archive.memory);
 	progress_split(&part, whole, whole->total, NULL, 1);
 	if (!err)
-		err = walk_captures(job, captures, &sources, &part);
+		err = (job->options->redacts ? walk_redacted : walk_captures)(job, captures,
+									      &sources, &part);
 	for (i = 0; i < captures->count; i++)
 		profile_memory_resume(captures->items[i].archive.memory);
 	name_sources_close(&sources);

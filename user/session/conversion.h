@@ -16,6 +16,7 @@
 
 #include "profile/filter.h"
 #include "profile/profile.h"
+#include "profile/redaction.h"
 
 struct error;
 struct format;
@@ -30,6 +31,7 @@ struct conversion_options {
 	bool replaces; /* a file that has the name already; otherwise it is kept */
 	struct profile_filter filter; /* the part that is wanted */
 	bool addresses; /* no names */
+	bool redacts; /* leaves out what others are not to see: profile/redaction.h */
 	const char *const *
 		symbol_dirs; /* where files and debug files are searched for, besides their own place */
 	size_t symbol_dir_count;
@@ -43,6 +45,7 @@ struct conversion_options {
 /* What became of raw captures. Zero-initialised before; conversion_clear() frees it. */
 struct conversion {
 	struct profile_summary summary;
+	struct redaction redaction; /* what was left out, if that was asked for */
 	bool has_losses; /* the recordings had lost something */
 	char *kept; /* what a file is called that had the name before; NULL: there was none */
 };
