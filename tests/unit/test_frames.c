@@ -33,8 +33,6 @@
 
 #include "alloc.h"
 
-/* ---- display names --------------------------------------------------------------------- */
-
 static struct display_name display_name;
 
 static const char *text_of_name(int err)
@@ -51,35 +49,6 @@ static const char *text_of_name(int err)
 static const char *text_of_function(const struct profile_function *function)
 {
 	return text_of_name(display_name_set(&display_name, function));
-}
-
-static const char *text_of_code(const char *name, const char *lib, uint64_t value)
-{
-	const struct profile_function function = {.name = name, .lib = lib, .value = value};
-
-	return text_of_function(&function);
-}
-
-static const char *text_of_start(const char *lib, uint64_t value)
-{
-	const struct profile_function function = {.lib = lib, .value = value, .is_start = true};
-
-	return text_of_function(&function);
-}
-
-static void display_names(void **state)
-{
-	assert_string_equal(text_of_code("f(int)", "libc.so.6", 0), "f(int) (in libc.so.6)");
-	assert_string_equal(text_of_code("f", "a (deleted)", 0), "f (in a (deleted])");
-	assert_string_equal(text_of_code("0xdead", "x", 0), "_0xdead (in x)");
-	assert_string_equal(text_of_code("a\nb\x1f", "x\ty", 0), "a?b? (in x?y)");
-	assert_string_equal(text_of_code("f", NULL, 0), "f");
-	assert_string_equal(text_of_code(NULL, "libx.so", 0x1a2b), "libx.so+0x1a2b (in libx.so)");
-	assert_string_equal(text_of_code(NULL, "0xlib)", 1), "_0xlib]+0x1 (in 0xlib])");
-	assert_string_equal(text_of_start("libx.so", 0x1a00), "libx.so!fn@0x1a00 (in libx.so)");
-	assert_string_equal(text_of_code(NULL, NULL, UINT64_MAX), "0xffffffffffffffff");
-	assert_string_equal(text_of_code("(truncated: a\tb)", NULL, 0), "(truncated: a?b)");
-	display_name_clear(&display_name);
 }
 
 /* ---- frames ---------------------------------------------------------------------------- */
@@ -602,7 +571,6 @@ static void failing_allocations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(display_names),
 		cmocka_unit_test(stack_ends),
 		cmocka_unit_test(unknown_kinds),
 		cmocka_unit_test(rows_are_sound),
