@@ -2,9 +2,11 @@
 """Files that were made to exhaust their reader: it takes no more memory than they are worth, and says why it refuses them."""
 
 import os
+import re
 
 import hostile
-from harness import expect, expect_equal, expect_match
+import hostile_elf
+from harness import Profile, expect, expect_equal, expect_match
 
 WHY = {
     "images.gbpf": r"images.gbpf: would take more memory than 16 times its size and 32 MB, .*; record it again",
@@ -16,7 +18,7 @@ WHY = {
 
 
 def run(test, *arguments):
-    """Returns the exit status, what was said, and the most bytes of memory that it had."""
+    """Returns the exit status, what was said, the most bytes of memory that it had, and the seconds of CPU time."""
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
@@ -28,7 +30,7 @@ def run(test, *arguments):
     with os.fdopen(reading, encoding="utf-8") as file:
         said = file.read()
     _, status, usage = os.wait4(pid, 0)
-    return os.waitstatus_to_exitcode(status), said, usage.ru_maxrss * 1024
+    return os.waitstatus_to_exitcode(status), said, usage.ru_maxrss * 1024, usage.ru_utime + usage.ru_stime
 
 
 def test_memory(test):
@@ -38,9 +40,25 @@ def test_memory(test):
         outputs = ["out.folded", "out.pb.gz"] + ([] if "json" in name else ["out.json", "out.json.gz"])
         paths = [os.path.join(test.directory, output) for output in outputs]
         for arguments in (["report", path], *(["convert", path, "-o", output] for output in paths)):
-            status, said, memory = run(test, *arguments)
+            status, said, memory, _ = run(test, *arguments)
             what = f"geckobpf {' '.join(arguments)}"
             expect_equal(status, 1, f"the exit status of {what}: {said}")
             expect_match(WHY[name], said, f"what {what} says")
             expect(memory <= most, f"{what} took {memory >> 20} MB of memory, more than {most >> 20} MB")
             expect(not any(os.path.exists(arguments[-1]) for _ in arguments[3:]), f"{what} left {arguments[-1]}")
+
+
+def test_symbols(test):
+    """Of libraries that somebody runs: each costs seconds at most, all of them megabytes, and says what is not read of it."""
+    made = hostile_elf.make_all(test.make_directory("made"))
+    target = hostile_elf.run(test, made)
+    path = os.path.join(test.make_directory("out"), "profile.json")
+    status, said, memory, cpu_s = run(test, "--pid", str(target.pid), "--duration", "2", "-o", path)
+    expect_equal(status, 0, f"the exit status: {said}")
+    expect(memory < 256 << 20, f"it took {memory >> 20} MB of memory")
+    expect(cpu_s < 15, f"it took {cpu_s:.1f} s of CPU time")
+    for name in ("nested.so", "linked.so", "packed.so"):
+        expect_match(f"symbols of [^\n]*/{name} not used: more than are read", said, "what it says")
+    expect(not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", said), f"it commands the terminal: {said!r}")
+    names = {name for thread in Profile(path).find(pid=target.pid) for name in thread.self_samples()}
+    expect(any(name.startswith("in_a_hole") for name in names), f"a name in a hole is missing: {sorted(names)}")

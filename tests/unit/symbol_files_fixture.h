@@ -17,7 +17,7 @@ struct place {
 	bool found;
 };
 
-static int find_place(struct dl_phdr_info *info, size_t size, void *context)
+static inline int find_place(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct place *place = context;
 	size_t i;
@@ -38,7 +38,7 @@ static int find_place(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-static struct place place_of(const void *pointer)
+static inline struct place place_of(const void *pointer)
 {
 	struct place place = {.pointer = (uintptr_t)pointer};
 
@@ -47,7 +47,7 @@ static struct place place_of(const void *pointer)
 	return place;
 }
 
-static struct symbol_files *open_symbol_files(void)
+static inline struct symbol_files *open_symbol_files(void)
 {
 	struct symbol_files *symbol_files = NULL;
 
@@ -55,7 +55,7 @@ static struct symbol_files *open_symbol_files(void)
 	return symbol_files;
 }
 
-static struct symbol_file *add_path(struct symbol_files *symbol_files, const char *path)
+static inline struct symbol_file *add_path(struct symbol_files *symbol_files, const char *path)
 {
 	const struct symbol_source source = {.path = path, .fd = -1};
 	struct symbol_file *file = NULL;
@@ -64,8 +64,8 @@ static struct symbol_file *add_path(struct symbol_files *symbol_files, const cha
 	return file;
 }
 
-static void assert_symbol(struct symbol_file *file, uint64_t offset, const char *name,
-			  uint64_t address)
+static inline void assert_symbol(struct symbol_file *file, uint64_t offset, const char *name,
+				 uint64_t address)
 {
 	struct symbol symbol;
 

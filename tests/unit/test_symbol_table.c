@@ -16,6 +16,7 @@
 
 #include "alloc.h"
 #include "elf/elf_file.h"
+#include "elf/name_budget.h"
 #include "symbol/symbol_table.h"
 
 enum { NULL_SECTION, TEXT, DATA, SYMBOLS, STRINGS, SECTIONS };
@@ -31,11 +32,13 @@ static struct elf_section sections[SECTIONS];
 static char image[65536];
 static struct elf_file file;
 static size_t strings_used;
+static struct name_budget budget;
 
 static void file_reset(bool is_64_bit)
 {
 	memset(image, 0, sizeof(image));
 	strings_used = 1;
+	budget = (struct name_budget)NAME_BUDGET_START;
 	sections[TEXT] = (struct elf_section){
 		.name = ".text",
 		.type = SHT_PROGBITS,
@@ -116,7 +119,7 @@ static struct symbol_table *make_table(void)
 {
 	struct symbol_table *table = NULL;
 
-	assert_int_equal(symbol_table_open(&table), 0);
+	assert_int_equal(symbol_table_open(&table, &budget), 0);
 	assert_int_equal(symbol_table_add(table, &file, &sections[SYMBOLS], NULL), 0);
 	assert_int_equal(symbol_table_finish(table), 0);
 	return table;
@@ -337,7 +340,7 @@ static void test_merging(void **state)
 	struct symbol_table *table;
 	uint8_t source = 99;
 
-	assert_int_equal(symbol_table_open(&table), 0);
+	assert_int_equal(symbol_table_open(&table, &budget), 0);
 	file_reset(true);
 	put_function("a", 0x1000, 0x10);
 	put_function("same", 0x1100, 0x10);
@@ -365,7 +368,7 @@ static void test_malformed(void **state)
 {
 	struct symbol_table *table;
 
-	assert_int_equal(symbol_table_open(&table), 0);
+	assert_int_equal(symbol_table_open(&table, &budget), 0);
 	file_reset(true);
 	put_function("a", 0x1000, 0x10);
 	sections[SYMBOLS].entry_bytes = 16;
@@ -382,7 +385,7 @@ static void test_malformed(void **state)
 	sections[STRINGS].size = sizeof(image);
 	assert_int_equal(symbol_table_add(table, &file, &sections[SYMBOLS], NULL), -ENODATA);
 	sections[STRINGS].size = 1ULL << 40;
-	assert_int_equal(symbol_table_add(table, &file, &sections[SYMBOLS], NULL), -ENOEXEC);
+	assert_int_equal(symbol_table_add(table, &file, &sections[SYMBOLS], NULL), -ENODATA);
 	assert_int_equal(symbol_table_finish(table), 0);
 	assert_int_equal(count_symbols(table), 0);
 	assert_at(table, 0x1000, NULL);
@@ -431,7 +434,7 @@ static void test_no_memory(void **state)
 	put_function("a", 0x1000, 0x80);
 	for (n = 1;; n++) {
 		alloc_fail_at(n);
-		err = symbol_table_open(&table);
+		err = symbol_table_open(&table, &budget);
 		if (!err) {
 			err = symbol_table_add(table, &file, &sections[SYMBOLS], NULL);
 			if (!err)

@@ -31,6 +31,8 @@ static void report_file(const struct profile_file *file)
 		[SYMBOL_TROUBLE_NO_BUILD_ID] =
 			"it was recorded without a build id: only on the machine it came from, "
 			"before that is booted again, can it be known",
+		[SYMBOL_TROUBLE_TOO_LARGE] =
+			"it has more symbols, or names, than are read of a file",
 	};
 	char wanted[2 * BUILD_ID_MAX_BYTES + 8], other[2 * ELF_BUILD_ID_MAX_BYTES + 8];
 
@@ -76,6 +78,24 @@ static void print_hint(const struct profile_file *file, unsigned int percent)
 			 percent, name);
 }
 
+/* The worst of them: who made such files may have made many. */
+static void warn_of_large(const struct profile_summary *summary)
+{
+	const struct profile_files *files = &summary->unnamed;
+	size_t shown = 0, i;
+
+	for (i = 0; i < files->count && shown < FILES_SHOWN; i++) {
+		const struct profile_file *file = &files->items[i];
+
+		if (file->trouble != SYMBOL_TROUBLE_TOO_LARGE)
+			continue;
+		log_warn("symbols of %s not used: more than are read of a file (%" PRIu64
+			 " samples without a name)",
+			 file->path, file->samples);
+		shown++;
+	}
+}
+
 void unnamed_hint(const struct profile_summary *summary)
 {
 	const struct profile_file *worst = summary->unnamed.items;
@@ -86,6 +106,7 @@ void unnamed_hint(const struct profile_summary *summary)
 	percent = worst->samples * 100 / summary->samples;
 	if (percent >= HINT_PERCENT && worst->trouble == SYMBOL_TROUBLE_STRIPPED)
 		print_hint(worst, (unsigned int)percent);
+	warn_of_large(summary);
 	if (log_get_level() >= LOG_DEBUG)
 		unnamed_report(summary);
 }

@@ -15,6 +15,7 @@
 #include "elf/elf_file.h"
 #include "elf/elf_layout.h"
 #include "elf/elf_open.h"
+#include "elf/name_budget.h"
 #include "elf/xz.h"
 
 #include <elf.h>
@@ -27,12 +28,15 @@
 #include <string.h>
 #include <zlib.h>
 
-#define EMBEDDED_MAX_BYTES (256U << 20)
+/* A file's name, padded, and a checksum. */
+#define LINK_MAX_BYTES (NAME_MAX + 1 + 8)
 
 struct search {
 	const struct elf_file *file;
 	const struct elf_layout *layout;
 	const struct debug_place *place;
+	struct name_budget *budget;
+	bool is_too_large; /* what was met, to be summed up */
 	char dir[PATH_MAX]; /* of the stripped file; "" if not known */
 	char *link; /* contents of .gnu_debuglink, NULL: none */
 	uint32_t link_crc;
@@ -41,12 +45,17 @@ struct search {
 
 /* ---- is it the right one? ----------------------------------------------------- */
 
-static int crc_of(const struct elf_file *file, uint32_t *crc)
+static int crc_of(struct search *search, const struct elf_file *file, uint32_t *crc)
 {
-	uint64_t at;
+	uint64_t *budget = &search->budget->checksum_bytes, at;
 	uLong sum = crc32(0, NULL, 0);
 	Bytef bytes[16384];
 
+	if (file->size > name_budget_share(*budget, NAME_CHECKSUM_MAX_BYTES)) {
+		search->is_too_large = true;
+		return -EFBIG;
+	}
+	name_budget_spend(budget, file->size);
 	for (at = 0; at < file->size; at += sizeof(bytes)) {
 		uint64_t left = file->size - at;
 		size_t take = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
@@ -61,7 +70,7 @@ static int crc_of(const struct elf_file *file, uint32_t *crc)
 }
 
 /* Equal build ids say it all. Only where one of them is missing must the checksum do. */
-static bool is_match(const struct search *search, const struct elf_file *candidate, bool linked)
+static bool is_match(struct search *search, const struct elf_file *candidate, bool linked)
 {
 	uint8_t id[ELF_BUILD_ID_MAX_BYTES];
 	size_t bytes;
@@ -73,7 +82,7 @@ static bool is_match(const struct search *search, const struct elf_file *candida
 	if (bytes && search->layout->build_id_bytes)
 		return bytes == search->layout->build_id_bytes &&
 		       !memcmp(id, search->layout->build_id, bytes);
-	return linked && !crc_of(candidate, &crc) && crc == search->link_crc;
+	return linked && !crc_of(search, candidate, &crc) && crc == search->link_crc;
 }
 
 /* ---- looking into places ------------------------------------------------------ */
@@ -150,7 +159,7 @@ static int read_link(struct search *search)
 	char *link;
 	int err;
 
-	if (!section)
+	if (!section || section->size > LINK_MAX_BYTES)
 		return 0;
 	err = elf_file_read_section(search->file, section, &link);
 	if (err)
@@ -179,9 +188,10 @@ static void set_dir(struct search *search)
 }
 
 int debug_file_open(struct elf_file **out, const struct elf_file *file,
-		    const struct elf_layout *layout, const struct debug_place *place)
+		    const struct elf_layout *layout, const struct debug_place *place,
+		    struct name_budget *budget)
 {
-	struct search search = {.file = file, .layout = layout, .place = place};
+	struct search search = {.file = file, .layout = layout, .place = place, .budget = budget};
 	const char *const roots[] = {place->root, NULL};
 	size_t first = place->root ? 0 : 1, i;
 	int err = read_link(&search);
@@ -197,12 +207,15 @@ int debug_file_open(struct elf_file **out, const struct elf_file *file,
 	free(search.link);
 	if (!err)
 		*out = search.found;
-	return err;
+	return err == -ENOENT && search.is_too_large ? -EFBIG : err;
 }
 
-int debug_file_open_embedded(struct elf_file **out, const struct elf_file *file)
+int debug_file_open_embedded(struct elf_file **out, const struct elf_file *file,
+			     struct name_budget *budget)
 {
 	const struct elf_section *section = elf_file_named(file, ".gnu_debugdata");
+	uint64_t *left = &budget->unpacked_bytes;
+	const uint64_t share = name_budget_share(*left, NAME_UNPACKED_MAX_BYTES);
 	char *packed, *image;
 	size_t image_bytes;
 	int err;
@@ -212,8 +225,9 @@ int debug_file_open_embedded(struct elf_file **out, const struct elf_file *file)
 	err = elf_file_read_section(file, section, &packed);
 	if (err)
 		return err;
-	err = xz_unpack(packed, section->size, EMBEDDED_MAX_BYTES, &image, &image_bytes);
+	err = xz_unpack(packed, section->size, share, &image, &image_bytes);
 	free(packed);
+	name_budget_spend(left, err ? share : image_bytes);
 	if (err)
 		return err;
 	return elf_file_adopt_image(out, image, image_bytes);

@@ -10,6 +10,7 @@
 
 struct elf_file;
 struct elf_layout;
+struct name_budget;
 
 struct debug_place {
 	const char *path; /* of the stripped file, for debug links; NULL: not known */
@@ -19,16 +20,18 @@ struct debug_place {
 
 /*
  * Opens the separate debug file of `file`, by build id or by .gnu_debuglink, below `root` or else
- * here. It has a .symtab and the same build id, or the checksum of the debug link. 0, -ENOENT:
- * there is none; -ENOMEM.
+ * here. It has a .symtab and the same build id, or the checksum of the debug link, which is paid from `budget`. 0, -ENOENT:
+ * there is none; -EFBIG: there may be one, but its checksum would cost more than that has; -ENOMEM.
  */
 int debug_file_open(struct elf_file **out, const struct elf_file *file,
-		    const struct elf_layout *layout, const struct debug_place *place);
+		    const struct elf_layout *layout, const struct debug_place *place,
+		    struct name_budget *budget);
 
 /*
- * Opens what is in the section .gnu_debugdata of `file`. 0; -ENOENT: it has none; -ENOEXEC;
- * -ENOMEM; -errno.
+ * Opens what is in the section .gnu_debugdata of `file`. 0; -ENOENT: it has none; -ENOEXEC; -EFBIG: it unpacks to more than
+ * `budget` has; -ENOMEM; -errno.
  */
-int debug_file_open_embedded(struct elf_file **out, const struct elf_file *file);
+int debug_file_open_embedded(struct elf_file **out, const struct elf_file *file,
+			     struct name_budget *budget);
 
 #endif

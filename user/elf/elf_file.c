@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define PART_MAX_BYTES (1ULL << 30)
+#define SECTION_MAX_BYTES (32ULL << 20)
 #define NAMES_MAX_BYTES (16ULL << 20)
 #define SECTIONS_MAX 65535
 
@@ -50,6 +51,18 @@ int elf_file_read_part(const struct elf_file *file, uint64_t offset, uint64_t si
 	bytes[size] = '\0';
 	*data = bytes;
 	return 0;
+}
+
+uint64_t elf_file_next_data(const struct elf_file *file, uint64_t offset)
+{
+	off_t data;
+
+	if (file->fd < 0 || offset >= file->size)
+		return offset;
+	data = lseek(file->fd, (off_t)offset, SEEK_DATA);
+	if (data < 0)
+		return errno == ENXIO ? file->size : offset;
+	return (uint64_t)data;
 }
 
 bool elf_file_malformed(int err)
@@ -410,10 +423,17 @@ const struct elf_section *elf_file_typed(const struct elf_file *file, uint32_t t
 	return NULL;
 }
 
+bool elf_section_is_plain(const struct elf_section *section)
+{
+	return has_contents(section) && !(section->flags & SHF_COMPRESSED);
+}
+
 int elf_file_read_section(const struct elf_file *file, const struct elf_section *section,
 			  char **data)
 {
-	if (!has_contents(section) || section->flags & SHF_COMPRESSED)
+	if (!elf_section_is_plain(section))
 		return -ENOEXEC;
+	if (section->size > SECTION_MAX_BYTES)
+		return -EFBIG;
 	return elf_file_read_part(file, section->offset, section->size, data);
 }

@@ -73,17 +73,23 @@ int elf_file_read(const struct elf_file *file, uint64_t offset, void *data, size
 /* The same into new memory, with a NUL behind, the caller's to free; at most 1 GiB. -ENOEXEC: more; or -ENOMEM. */
 int elf_file_read_part(const struct elf_file *file, uint64_t offset, uint64_t size, char **data);
 
+/* The first byte from `offset` on that is not in a hole of the file; its size: there is none. */
+uint64_t elf_file_next_data(const struct elf_file *file, uint64_t offset);
+
+/* Whether a section has contents, as they are. */
+bool elf_section_is_plain(const struct elf_section *section);
+
 /*
  * All bytes of a section and a NUL after them, the caller's to free. 0; -ENOEXEC: it has no
- * contents, they are compressed or larger than 1 GiB; -ENODATA: the file ends before it does;
+ * contents, or compressed ones; -EFBIG: it is larger than 32 MiB; -ENODATA: the file ends before it does;
  * -ENOMEM; -errno.
  */
 int elf_file_read_section(const struct elf_file *file, const struct elf_section *section,
 			  char **data);
 
 /*
- * Whether `err`, from one of the above, says that the bytes are wrong; if not, something is wrong
- * with us or the disk.
+ * Whether `err`, from one of the above, says that the bytes are wrong; if not, there are too many (-EFBIG), or something
+ * is wrong with us or the disk.
  */
 bool elf_file_malformed(int err);
 

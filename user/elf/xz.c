@@ -12,7 +12,7 @@
 
 static int decode(lzma_stream *stream, size_t max_bytes, char **data, size_t *size)
 {
-	size_t capacity = 0, used = 0;
+	size_t capacity = 0, used = 0, room;
 	lzma_ret status = LZMA_OK;
 	int err;
 
@@ -20,12 +20,13 @@ static int decode(lzma_stream *stream, size_t max_bytes, char **data, size_t *si
 		err = array_reserve((void **)data, &capacity, used + 65536, 1);
 		if (err)
 			return err;
+		room = capacity <= max_bytes ? capacity : max_bytes + 1;
 		stream->next_out = (uint8_t *)*data + used;
-		stream->avail_out = capacity - used;
+		stream->avail_out = room - used;
 		status = lzma_code(stream, LZMA_FINISH);
-		used = capacity - stream->avail_out;
+		used = room - stream->avail_out;
 		if (used > max_bytes)
-			return -ENOEXEC;
+			return -EFBIG;
 	}
 	if (status == LZMA_MEM_ERROR)
 		return -ENOMEM;

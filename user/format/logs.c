@@ -44,16 +44,16 @@ static void write_facts(struct json *json, const struct recording_facts *facts)
 		write_fact(json, &facts->log[i]);
 }
 
-/* Files that were found, but not as they were recorded. */
-static void write_other_builds(struct json *json, const struct profile_files *files)
+static void write_trouble(struct json *json, const struct profile_files *files,
+			  enum symbol_trouble trouble, const char *name)
 {
 	uint64_t count = 0;
 	size_t i;
 
 	for (i = 0; i < files->count; i++)
-		count += files->items[i].trouble == SYMBOL_TROUBLE_OTHER_BUILD;
+		count += files->items[i].trouble == trouble;
 	if (count)
-		json_key_u64(json, "files_of_another_build", count);
+		json_key_u64(json, name, count);
 }
 
 /* Of the samples that were recorded, those that are in no row with a stack, and in no counter of the recording. */
@@ -98,7 +98,10 @@ static void write_own(struct json *json, const struct recording_facts *facts,
 	json_key_u64(json, "images_folded", summary->gathered.folded);
 	json_key_u64(json, "bytes_spilled", spilled_bytes);
 	write_stack_ends(json, summary->stack_ends);
-	write_other_builds(json, &summary->unnamed);
+	/* Files that were found, but not as they were recorded; and those that cost more than they may. */
+	write_trouble(json, &summary->unnamed, SYMBOL_TROUBLE_OTHER_BUILD,
+		      "files_of_another_build");
+	write_trouble(json, &summary->unnamed, SYMBOL_TROUBLE_TOO_LARGE, "files_of_large_symbols");
 	json_object_end(json);
 }
 

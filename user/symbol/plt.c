@@ -111,7 +111,8 @@ static int add_stubs(struct symbol_table *table, const struct elf_file *file,
 	err = elf_file_read_section(file, section, &bytes);
 	if (err)
 		return err;
-	for (at = 0; err != -ENOMEM && section->size - at >= stub_bytes; at += stub_bytes) {
+	for (at = 0; (!err || err == -ENOEXEC) && section->size - at >= stub_bytes;
+	     at += stub_bytes) {
 		const struct slot *slot;
 		uint64_t address;
 

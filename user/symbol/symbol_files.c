@@ -17,6 +17,7 @@
 #include "elf/elf_file.h"
 #include "elf/elf_layout.h"
 #include "elf/elf_open.h"
+#include "elf/name_budget.h"
 #include "symbol/plt.h"
 #include "symbol/symbol_table.h"
 #include "unwind/function_list.h"
@@ -40,6 +41,7 @@ struct symbol_file {
 	enum file_part part; /* that stands for a file that was searched for */
 	struct other_file other;
 	bool is_stripped; /* of all symbols but .dynsym */
+	bool is_too_large; /* some of its symbols or names are not used: see elf/name_budget.h */
 	bool is_go;
 	bool layout_read, symbols_read, functions_read;
 	int layout_err, symbols_err, functions_err; /* what came of it */
@@ -47,6 +49,7 @@ struct symbol_file {
 	struct symbol_table *table;
 	struct function_list *functions;
 	struct u64_map cache; /* of file offsets */
+	uint64_t answer_bytes; /* of its names that were answered */
 };
 
 struct symbol_files {
@@ -54,6 +57,7 @@ struct symbol_files {
 	struct intern *names;
 	const char *debug_dir;
 	struct file_search search;
+	struct name_budget budget;
 	bool raw_names;
 	char printed[DEMANGLE_MAX_BYTES + sizeof(STUB_SUFFIX)];
 };
@@ -65,6 +69,7 @@ int symbol_files_open(struct symbol_files **out, const struct symbol_options *op
 
 	if (!files)
 		return -ENOMEM;
+	files->budget = (struct name_budget)NAME_BUDGET_START;
 	files->debug_dir = "/usr/lib/debug";
 	if (options && options->debug_dir)
 		files->debug_dir = options->debug_dir;
@@ -182,21 +187,25 @@ static int need_layout(struct symbol_file *file)
 	return err;
 }
 
-/* A malformed table does not spoil the others. */
-static int tolerate(int err)
+/* A table that is malformed, or too large, does not spoil the others. */
+static int tolerate(struct symbol_file *file, int err)
 {
-	return elf_file_malformed(err) ? 0 : err;
+	if (err == -EFBIG)
+		file->is_too_large = true;
+	return err == -EFBIG || elf_file_malformed(err) ? 0 : err;
 }
 
-static int add_table(struct symbol_table *table, const struct elf_file *elf, uint32_t type)
+static int add_table(struct symbol_table *table, struct symbol_file *file,
+		     const struct elf_file *elf, uint32_t type)
 {
 	const struct elf_section *section = elf_file_typed(elf, type);
 
-	return section ? tolerate(symbol_table_add(table, elf, section, NULL)) : 0;
+	return section ? tolerate(file, symbol_table_add(table, elf, section, NULL)) : 0;
 }
 
 /* .dynsym, and the linkage stubs, which take their names from it. */
-static int add_dynamic(struct symbol_table *table, const struct elf_file *elf)
+static int add_dynamic(struct symbol_table *table, struct symbol_file *file,
+		       const struct elf_file *elf)
 {
 	const struct elf_section *section = elf_file_typed(elf, SHT_DYNSYM);
 	uint8_t source;
@@ -207,14 +216,14 @@ static int add_dynamic(struct symbol_table *table, const struct elf_file *elf)
 	err = symbol_table_add(table, elf, section, &source);
 	if (!err)
 		err = plt_add(table, elf, source);
-	return tolerate(err);
+	return tolerate(file, err);
 }
 
 /*
  * The .symtab that was taken out of the file. Whatever is wrong with such a file, it is as if it
  * were not there.
  */
-static int add_separate(struct symbol_table *table, const struct symbol_file *file,
+static int add_separate(struct symbol_table *table, struct symbol_file *file,
 			const struct elf_file *elf)
 {
 	const struct debug_place place = {
@@ -224,17 +233,21 @@ static int add_separate(struct symbol_table *table, const struct symbol_file *fi
 	};
 	const struct wanted_file want = {file->source.path, file->layout.build_id,
 					 file->layout.build_id_bytes};
+	struct name_budget *budget = &file->files->budget;
 	struct elf_file *debug;
-	int err = debug_file_open(&debug, elf, &file->layout, &place);
+	int err = debug_file_open(&debug, elf, &file->layout, &place, budget);
 
-	if (err == -ENOENT)
+	if (err == -EFBIG)
+		file->is_too_large = true;
+	if (err == -ENOENT || err == -EFBIG)
 		err = file_search_find(&file->files->search, &want, FILE_PART_DEBUG, &debug, NULL);
 	if (err == -ENOENT)
-		err = debug_file_open_embedded(&debug, elf);
-	if (err)
-		return err == -ENOMEM ? err : 0;
-	err = add_table(table, debug, SHT_SYMTAB);
-	elf_file_close(debug);
+		err = debug_file_open_embedded(&debug, elf, budget);
+	if (!err) {
+		err = add_table(table, file, debug, SHT_SYMTAB);
+		elf_file_close(debug);
+	}
+	err = tolerate(file, err);
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -244,13 +257,16 @@ static int fill_table(struct symbol_table *table, struct symbol_file *file,
 	int err;
 
 	if (elf_file_typed(elf, SHT_SYMTAB))
-		err = add_table(table, elf, SHT_SYMTAB);
+		err = add_table(table, file, elf, SHT_SYMTAB);
 	else
 		err = add_separate(table, file, elf);
 	file->is_stripped = !symbol_table_count(table);
 	if (!err)
-		err = add_dynamic(table, elf);
-	return err ? err : symbol_table_finish(table);
+		err = add_dynamic(table, file, elf);
+	if (!err)
+		err = symbol_table_finish(table);
+	file->is_too_large |= symbol_table_is_cut(table);
+	return err;
 }
 
 static int read_symbols(struct symbol_file *file)
@@ -261,7 +277,7 @@ static int read_symbols(struct symbol_file *file)
 
 	if (err)
 		return err;
-	err = symbol_table_open(&table);
+	err = symbol_table_open(&table, &file->files->budget);
 	if (!err)
 		err = fill_table(table, file, elf);
 	elf_file_close(elf);
@@ -320,6 +336,30 @@ static int need_functions(struct symbol_file *file)
 
 /* ---- answering ---------------------------------------------------------------- */
 
+/*
+ * *number: that of a name that is answered, of `length` bytes at files->printed. -ENOENT: it is empty, or the file had its share of
+ * names.
+ */
+static int keep_name(struct symbol_file *file, size_t length, uint32_t *number)
+{
+	struct symbol_files *files = file->files;
+	const uint32_t count = intern_count(files->names);
+	uint64_t *left = &files->budget.answer_bytes;
+	int err;
+
+	if (file->answer_bytes + length >
+	    name_budget_share(*left + file->answer_bytes, UINT64_MAX)) {
+		file->is_too_large = true;
+		return -ENOENT;
+	}
+	err = length ? intern_add(files->names, files->printed, length, number) : -ENOENT;
+	if (err || intern_count(files->names) == count)
+		return err;
+	file->answer_bytes += length;
+	name_budget_spend(left, length);
+	return 0;
+}
+
 static int need_name(struct symbol_file *file, struct table_symbol *symbol)
 {
 	struct symbol_files *files = file->files;
@@ -330,11 +370,11 @@ static int need_name(struct symbol_file *file, struct table_symbol *symbol)
 	if (symbol->flags & TABLE_SYMBOL_NAMED)
 		return 0;
 	length = demangle(symbol_table_name(file->table, symbol), files->raw_names, printed);
-	if (symbol->flags & TABLE_SYMBOL_STUB) {
+	if (length && symbol->flags & TABLE_SYMBOL_STUB) {
 		strcpy(printed + length, STUB_SUFFIX);
 		length += strlen(STUB_SUFFIX);
 	}
-	err = intern_add(files->names, printed, length, &symbol->name);
+	err = keep_name(file, length, &symbol->name);
 	if (!err)
 		symbol->flags |= TABLE_SYMBOL_NAMED;
 	return err;
@@ -409,12 +449,12 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol 
 	return 0;
 }
 
-/* *kept: the text as it is shown; `raw`: not demangled. */
-static int keep_text(struct symbol_files *files, const char *text, bool raw, const char **kept)
+/* *kept: the text as it is shown; `raw`: not demangled. As keep_name(). */
+static int keep_text(struct symbol_file *file, const char *text, bool raw, const char **kept)
 {
+	struct symbol_files *files = file->files;
 	uint32_t number;
-	size_t length = demangle(text, raw, files->printed);
-	int err = intern_add(files->names, files->printed, length, &number);
+	int err = keep_name(file, demangle(text, raw, files->printed), &number);
 
 	if (!err)
 		*kept = intern_text(files->names, number, NULL);
@@ -435,9 +475,8 @@ int symbol_file_function(struct symbol_file *file, uint64_t offset, struct symbo
 	    address - function.start >= function.size)
 		return -ENOENT;
 	*out = (struct symbol){.address = function.start, .size = function.size};
-	return function.name
-		       ? keep_text(file->files, function.name, file->files->raw_names, &out->name)
-		       : 0;
+	return function.name ? keep_text(file, function.name, file->files->raw_names, &out->name)
+			     : 0;
 }
 
 int symbol_file_line(struct symbol_file *file, uint64_t offset, struct symbol_line *out)
@@ -457,11 +496,13 @@ int symbol_file_line(struct symbol_file *file, uint64_t offset, struct symbol_li
 	if (!function_list_line(file->functions, address, &line))
 		return -ENOENT;
 	out->line = line.line;
-	return keep_text(file->files, line.file, true, &out->file);
+	return keep_text(file, line.file, true, &out->file);
 }
 
 enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct other_file *other)
 {
+	if (file->is_too_large)
+		return SYMBOL_TROUBLE_TOO_LARGE;
 	if (!file->layout_err && !file->symbols_err)
 		return SYMBOL_TROUBLE_STRIPPED;
 	*other = file->other;

@@ -5,7 +5,7 @@
  * A file's symbols are read when the first address in it is asked for: .symtab, .dynsym, the
  * .symtab of .gnu_debugdata (xz), and that of a separate debug file found by build id or debug
  * link. Names are demangled once each. All names live until symbol_files_close(). One thread at a
- * time. Files are hostile input.
+ * time. Files are hostile input: what all of them and each may cost is bounded (elf/name_budget.h).
  */
 #ifndef GECKOBPF_SYMBOL_SYMBOL_FILES_H
 #define GECKOBPF_SYMBOL_SYMBOL_FILES_H
@@ -87,6 +87,7 @@ enum symbol_trouble {
 	SYMBOL_TROUBLE_MISSING, /* the file was not found, or cannot be read */
 	SYMBOL_TROUBLE_OTHER_BUILD, /* not found, but another build of it was */
 	SYMBOL_TROUBLE_NO_BUILD_ID, /* it is not known what to look for */
+	SYMBOL_TROUBLE_TOO_LARGE, /* it has more symbols, or names, than are read */
 };
 
 /* After a lookup. *other: the file that was met instead, for SYMBOL_TROUBLE_OTHER_BUILD. */

@@ -14,34 +14,42 @@
 #include "symbol/symbol_table.h"
 #include "base/array.h"
 #include "symbol/address_sort.h"
+#include "elf/elf_entries.h"
 #include "elf/elf_file.h"
+#include "elf/name_budget.h"
+#include "symbol/name_strings.h"
 
 #include <elf.h>
 #include <stdbool.h>
 #include <string.h>
 
 #define MAX_SOURCES 8
+/* Functions within functions: what compilers make has two or three of them. */
+#define DEPTH_MAX 32
+/* Of the names of one place that are compared. */
+#define COMPARED_BYTES 4096
 
 enum { RANK_GLOBAL = 2, RANK_WEAK = 1, RANK_SIZED = 4, RANK_FUNCTION = 8 };
-
-struct strings {
-	char *text; /* NUL after the last byte */
-	uint64_t size;
-};
 
 struct symbol_table {
 	struct table_symbol *items;
 	size_t count, capacity;
-	struct strings sources[MAX_SOURCES];
+	size_t max_count;
+	struct name_strings sources[MAX_SOURCES];
 	uint8_t source_count;
+	bool is_cut;
+	struct name_budget *budget;
+	uint64_t functions, string_bytes; /* what it took of that */
 };
 
-int symbol_table_open(struct symbol_table **out)
+int symbol_table_open(struct symbol_table **out, struct name_budget *budget)
 {
 	struct symbol_table *table = calloc(1, sizeof(*table));
 
 	if (!table)
 		return -ENOMEM;
+	table->budget = budget;
+	table->max_count = name_budget_share(budget->functions, UINT32_MAX);
 	*out = table;
 	return 0;
 }
@@ -53,7 +61,9 @@ void symbol_table_close(struct symbol_table *table)
 	if (!table)
 		return;
 	for (i = 0; i < table->source_count; i++)
-		free(table->sources[i].text);
+		name_strings_close(&table->sources[i]);
+	table->budget->functions += table->functions;
+	table->budget->string_bytes += table->string_bytes;
 	free(table->items);
 	free(table);
 }
@@ -96,20 +106,29 @@ static bool is_function(const Elf64_Sym *symbol, const struct elf_section *secti
 	       !is_noise(name);
 }
 
+/* What a symbol table is read into. */
+struct filling {
+	struct symbol_table *table;
+	const struct elf_file *file;
+	struct name_strings strings;
+	size_t entry_bytes;
+};
+
 /* Takes the symbol in if it is a function of this file. There must be room for it. */
-static void add_symbol(struct symbol_table *table, const struct elf_file *file,
-		       const struct strings *strings, const Elf64_Sym *symbol)
+static void add_symbol(struct filling *filling, const Elf64_Sym *symbol)
 {
+	const struct elf_file *file = filling->file;
+	struct symbol_table *table = filling->table;
 	const struct elf_section *section;
 	uint64_t left;
 
 	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= file->section_count ||
-	    symbol->st_name >= strings->size)
+	    ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT)
 		return;
 	section = &file->sections[symbol->st_shndx];
-	if (!is_function(symbol, section, strings->text + symbol->st_name) ||
-	    symbol->st_value < section->address ||
-	    symbol->st_value - section->address >= section->size)
+	if (symbol->st_value < section->address ||
+	    symbol->st_value - section->address >= section->size ||
+	    !is_function(symbol, section, name_strings_at(&filling->strings, symbol->st_name)))
 		return;
 	left = section->size - (symbol->st_value - section->address);
 	if (symbol->st_size && symbol->st_size < left)
@@ -142,77 +161,94 @@ static void read_symbol(const char *bytes, bool is_64_bit, Elf64_Sym *symbol)
 	};
 }
 
-static int add_all(struct symbol_table *table, const struct elf_file *file, const char *bytes,
-		   size_t count, const struct strings *strings)
+static int add_entries(void *context, const char *entries, size_t count)
 {
-	size_t entry_bytes = file->is_64_bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), i;
-	int err = array_reserve((void **)&table->items, &table->capacity, table->count + count,
-				sizeof(*table->items));
+	struct filling *filling = context;
+	struct symbol_table *table = filling->table;
+	size_t i;
 
-	if (err)
-		return err;
 	for (i = 0; i < count; i++) {
 		Elf64_Sym symbol;
 
-		read_symbol(bytes + i * entry_bytes, file->is_64_bit, &symbol);
-		add_symbol(table, file, strings, &symbol);
+		if (table->count == table->max_count)
+			return -EFBIG;
+		if (ARRAY_ROOM(table))
+			return -ENOMEM;
+		read_symbol(entries + i * filling->entry_bytes, filling->file->is_64_bit, &symbol);
+		add_symbol(filling, &symbol);
 	}
 	return 0;
 }
 
-static int read_strings(const struct elf_file *file, const struct elf_section *symbols,
-			struct strings *strings)
+static int open_strings(struct filling *filling, const struct elf_section *symbols)
 {
-	const struct elf_section *section;
-	int err;
+	const struct elf_file *file = filling->file;
+	const uint64_t room = filling->table->budget->string_bytes;
 
 	if (symbols->link >= file->section_count)
 		return -ENOEXEC;
-	section = &file->sections[symbols->link];
-	if (section->type != SHT_STRTAB)
-		return -ENOEXEC;
-	err = elf_file_read_section(file, section, &strings->text);
+	return name_strings_open(&filling->strings, file, &file->sections[symbols->link], room);
+}
+
+static int fill(struct filling *filling, const struct elf_section *section)
+{
+	struct symbol_table *table = filling->table;
+	uint64_t *all_bytes = &table->budget->table_bytes, left_bytes, share;
+	const size_t before = table->count;
+	int err;
+
+	left_bytes = share = name_budget_share(*all_bytes, NAME_TABLE_MAX_BYTES);
+	err = elf_entries_walk(filling->file, section, filling->entry_bytes, &left_bytes,
+			       add_entries, filling);
+	name_budget_spend(all_bytes, share - left_bytes);
 	if (err)
-		return err;
-	strings->size = section->size;
-	return 0;
+		table->count = before;
+	return err;
+}
+
+/* Its strings are the table's from now on. */
+static void keep_strings(struct symbol_table *table, const struct name_strings *strings)
+{
+	const size_t bytes = name_strings_bytes(strings);
+
+	table->sources[table->source_count++] = *strings;
+	table->string_bytes += bytes;
+	name_budget_spend(&table->budget->string_bytes, bytes);
 }
 
 int symbol_table_add(struct symbol_table *table, const struct elf_file *file,
 		     const struct elf_section *section, uint8_t *source)
 {
-	size_t entry_bytes = file->is_64_bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	struct strings strings = {0};
-	char *bytes;
+	struct filling filling = {
+		.table = table,
+		.file = file,
+		.entry_bytes = file->is_64_bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym),
+	};
 	int err;
 
-	if (section->entry_bytes != entry_bytes || table->source_count == MAX_SOURCES)
+	if (section->entry_bytes != filling.entry_bytes || table->source_count == MAX_SOURCES)
 		return -ENOEXEC;
-	err = elf_file_read_section(file, section, &bytes);
+	err = open_strings(&filling, section);
 	if (err)
 		return err;
-	err = read_strings(file, section, &strings);
-	if (!err)
-		err = add_all(table, file, bytes, section->size / entry_bytes, &strings);
-	free(bytes);
+	err = fill(&filling, section);
 	if (err) {
-		free(strings.text);
+		name_strings_close(&filling.strings);
 		return err;
 	}
-	table->sources[table->source_count] = strings;
 	if (source)
 		*source = table->source_count;
-	table->source_count++;
+	keep_strings(table, &filling.strings);
 	return 0;
 }
 
 int symbol_table_add_stub(struct symbol_table *table, uint8_t source, uint32_t name,
 			  uint64_t address, uint32_t size)
 {
-	const struct strings *strings = &table->sources[source];
-
-	if (name >= strings->size || !strings->text[name])
+	if (!name_strings_at(&table->sources[source], name)[0])
 		return -ENOEXEC;
+	if (table->count == table->max_count)
+		return -EFBIG;
 	if (ARRAY_ROOM(table))
 		return -ENOMEM;
 	table->items[table->count++] = (struct table_symbol){
@@ -231,20 +267,28 @@ int symbol_table_add_stub(struct symbol_table *table, uint8_t source, uint32_t n
 /* "_Z" and "_R" begin mangled names: their underscore is not one. */
 static size_t underscores(const char *name)
 {
-	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') ? 0 : strspn(name, "_");
+	size_t count = 0;
+
+	if (name[0] == '_' && (name[1] == 'Z' || name[1] == 'R'))
+		return 0;
+	while (count < COMPARED_BYTES && name[count] == '_')
+		count++;
+	return count;
 }
 
 /* "malloc" is better than "__libc_malloc", "strtol" than "strtoll". */
-static bool has_better_name(const struct symbol_table *table, const struct table_symbol *a,
+static bool has_better_name(struct symbol_table *table, const struct table_symbol *a,
 			    const struct table_symbol *b)
 {
-	const char *name_a = symbol_table_name(table, a), *name_b = symbol_table_name(table, b);
-	size_t noise_a = underscores(name_a), noise_b = underscores(name_b);
+	const char *name = symbol_table_name(table, a);
+	size_t noise_a = underscores(name), length_a = strnlen(name, COMPARED_BYTES), noise_b;
 
-	return noise_a != noise_b ? noise_a < noise_b : strlen(name_a) < strlen(name_b);
+	name = symbol_table_name(table, b);
+	noise_b = underscores(name);
+	return noise_a != noise_b ? noise_a < noise_b : length_a < strnlen(name, COMPARED_BYTES);
 }
 
-static bool is_better(const struct symbol_table *table, const struct table_symbol *a,
+static bool is_better(struct symbol_table *table, const struct table_symbol *a,
 		      const struct table_symbol *b)
 {
 	if (a->rank != b->rank)
@@ -303,6 +347,11 @@ static bool fit_in(struct symbol_table *table, size_t kept, struct table_symbol 
 		if (!(symbol->rank & RANK_FUNCTION) && !(symbol->flags & TABLE_SYMBOL_STUB))
 			return false;
 		outer = &table->items[symbol->outer - 1];
+		if (outer->depth == DEPTH_MAX) {
+			table->is_cut = true;
+			return false;
+		}
+		symbol->depth = outer->depth + 1;
 		left = outer->size - (symbol->address - outer->address);
 		if (symbol->flags & TABLE_SYMBOL_GUESSED && symbol->size > left)
 			symbol->size = (uint32_t)left;
@@ -330,8 +379,12 @@ static void shrink(struct symbol_table *table)
 {
 	struct table_symbol *fitting;
 
-	if (!table->count)
+	if (!table->count) {
+		free(table->items);
+		table->items = NULL;
+		table->capacity = 0;
 		return;
+	}
 	fitting = realloc(table->items, table->count * sizeof(*fitting));
 	if (!fitting)
 		return;
@@ -350,6 +403,8 @@ int symbol_table_finish(struct symbol_table *table)
 	keep_best(table);
 	link_outer(table);
 	shrink(table);
+	table->functions = table->count;
+	name_budget_spend(&table->budget->functions, table->functions);
 	return 0;
 }
 
@@ -387,7 +442,12 @@ size_t symbol_table_index(const struct symbol_table *table, const struct table_s
 	return (size_t)(symbol - table->items);
 }
 
-const char *symbol_table_name(const struct symbol_table *table, const struct table_symbol *symbol)
+const char *symbol_table_name(struct symbol_table *table, const struct table_symbol *symbol)
 {
-	return table->sources[symbol->source].text + symbol->name;
+	return name_strings_at(&table->sources[symbol->source], symbol->name);
+}
+
+bool symbol_table_is_cut(const struct symbol_table *table)
+{
+	return table->is_cut;
 }
