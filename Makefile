@@ -54,7 +54,7 @@ APP_LIBS := $(CORE_LIBS) $(call libs_of,$(APP_MODULES))
 # The rooms of APP_ROOMS need libbpf and the skeletons, or stand on those that do; the others make libcore.a. A test or benchmark links
 # libapp.a and libbpf only if it includes something of APP_ROOMS, or of libbpf.
 APP_ROOMS := capture session cmd
-ROOMS := base elf buffer target unwind symbol recording archive profile format
+ROOMS := base reader elf buffer target unwind symbol service recording archive profile format
 # Of files arch_<machine>.c and arch_<machine>_<part>.c those for this machine.
 CORE_SRC := $(sort $(foreach room,$(ROOMS),$(wildcard user/$(room)/*.c)))
 CORE_SRC := $(filter-out $(foreach room,$(ROOMS),$(wildcard user/$(room)/arch_*.c)),$(CORE_SRC)) \

@@ -4,6 +4,7 @@
 #
 #   base <- elf <- target, unwind <- recording (also buffer) <- capture, archive
 #                  symbol (also unwind) <- profile <- format <- session <- cmd <- main
+#        base <- reader <- service (also elf, target, unwind, symbol) <- capture, session, main
 #
 # Only commands print; below them what is wrong is a value (base/error.h), and what happens an event (session/event.h). Debug
 # messages may come from everywhere. Only capture knows libbpf and the skeletons. Everyone may include the records of include/.
@@ -17,17 +18,18 @@ allowed()
 {
 	case $1 in
 	base) echo '' ;;
-	elf | buffer) echo 'base' ;;
+	elf | buffer | reader) echo 'base' ;;
+	service) echo 'base reader elf target unwind symbol' ;;
 	target | unwind) echo 'base elf' ;;
 	symbol) echo 'base elf target unwind' ;;
 	recording) echo 'base elf buffer target' ;;
-	capture) echo 'base elf buffer target unwind recording skel' ;;
+	capture) echo 'base reader service elf buffer target unwind recording skel' ;;
 	archive) echo 'base elf buffer target recording' ;;
 	profile) echo 'base elf buffer target recording symbol' ;;
 	format) echo 'base elf buffer target recording symbol profile' ;;
-	session) echo 'base elf buffer target unwind symbol recording capture archive profile format' ;;
+	session) echo 'base reader service elf buffer target unwind symbol recording capture archive profile format' ;;
 	cmd) echo 'base format session' ;;
-	main) echo 'base cmd session' ;;
+	main) echo 'base service cmd session' ;;
 	*) return 1 ;;
 	esac
 }

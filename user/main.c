@@ -2,6 +2,7 @@
 /* main.c - picks the command, runs it, returns its exit status. */
 #include "base/temporary.h"
 #include "cmd/command_table.h"
+#include "service/service.h"
 
 #include <string.h>
 
@@ -9,6 +10,7 @@ int main(int argc, char **argv)
 {
 	const struct command_row *command;
 
+	service_main(argc, argv);
 	temporary_guard();
 	for (command = commands; argc > 1 && command->name; command++)
 		if (!strcmp(argv[1], command->name))

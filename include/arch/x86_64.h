@@ -11,6 +11,8 @@
 #define GB_ARCH_INLINE static inline __attribute__((always_inline))
 
 #define GB_ARCH_NAME "x86_64" /* as uname(2) says it */
+/* As the kernel's filters of system calls have it: linux/audit.h. */
+#define GB_ARCH_AUDIT AUDIT_ARCH_X86_64
 
 /* ---- registers as rules name them --------------------------------------------------- */
 

@@ -4,8 +4,8 @@
  *
  * What lies at such a path may be anything, so it is looked at without being opened, for that can
  * have effects on a device or a FIFO, and opened only if it is a regular file. The parsers of files
- * in elf, target, unwind and symbol work on what comes out of here; a process without our rights
- * could stand behind this header.
+ * in elf, target, unwind and symbol work on what comes out of here. Another process may stand behind
+ * it: elf_open_through().
  */
 #ifndef GECKOBPF_ELF_ELF_OPEN_H
 #define GECKOBPF_ELF_ELF_OPEN_H
@@ -25,5 +25,15 @@ int elf_open_mapped(pid_t pid, uint64_t start, uint64_t end);
 
 /* The same for `path` as `pid` sees it. */
 int elf_open_as_seen(pid_t pid, const char *path);
+
+/*
+ * How this process opens files from now on: not by itself, but by `open`, which is as elf_open_path(). Borrowed; NULL: by
+ * itself.
+ */
+struct elf_door {
+	int (*open)(void *context, const char *root, const char *path);
+	void *context;
+};
+void elf_open_through(const struct elf_door *door);
 
 #endif

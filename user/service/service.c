@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* service.c - see service.h. */
+#include "service/service.h"
+
+#include "reader/channel.h"
+#include "reader/start.h"
+#include "service/kinds.h"
+#include "service/open_request.h"
+#include "service/sandbox.h"
+#include "service/state_request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BIT(role) (1u << (role))
+
+static const struct {
+	uint32_t kind;
+	uint32_t roles; /* who serves it */
+	service_answer *answer;
+} rows[] = {
+	{SERVICE_STATE, BIT(READER_OPENER) | BIT(READER_PARSER), state_answer},
+	{SERVICE_OPEN, BIT(READER_OPENER), open_answer},
+};
+
+static struct {
+	enum reader_role role;
+	uint32_t number; /* of the request that is served */
+	struct reader_message request, answer;
+} service;
+
+static int receive(struct channel_mark *mark, struct reader_message *message)
+{
+	int err;
+
+	do
+		err = channel_receive(READER_SOCKET, 0, mark, message);
+	while (err == -EINTR);
+	return err;
+}
+
+int service_ask(const struct reader_message *ask, struct reader_message *answer)
+{
+	struct channel_mark mark = {CHANNEL_ASK, service.number};
+	int err = channel_send(READER_SOCKET, &mark, ask);
+
+	return err ? -EPIPE : receive(&mark, answer);
+}
+
+static service_answer *find(uint32_t kind)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].kind == kind && rows[i].roles & BIT(service.role))
+			return rows[i].answer;
+	return NULL;
+}
+
+static void serve(void)
+{
+	service_answer *answer = find(service.request.kind);
+
+	reader_message_begin(&service.answer, service.request.kind);
+	service.answer.status = answer ? answer(&service.request, &service.answer) : -EOPNOTSUPP;
+	reader_message_close(&service.request);
+}
+
+/* Until the client has gone, or is not what it should be. */
+static int serve_all(void)
+{
+	struct channel_mark mark;
+
+	while (!receive(&mark, &service.request)) {
+		if (mark.what != CHANNEL_REQUEST)
+			return EXIT_FAILURE;
+		service.number = mark.number;
+		serve();
+		mark.what = CHANNEL_ANSWER;
+		if (channel_send(READER_SOCKET, &mark, &service.answer))
+			return EXIT_FAILURE;
+		reader_message_close(&service.answer);
+	}
+	return EXIT_SUCCESS;
+}
+
+static void run(enum reader_role role)
+{
+	service.role = role;
+	sandbox_enter(role);
+	if (role == READER_PARSER)
+		open_through_client();
+	_exit(serve_all());
+}
+
+void service_main(int argc, char **argv)
+{
+	const size_t length = sizeof(READER_OPTION) - 1;
+
+	if (argc != 2 || strncmp(argv[1], READER_OPTION, length))
+		reader_enable();
+	else if (!strcmp(argv[1] + length, reader_role_name(READER_OPENER)))
+		run(READER_OPENER);
+	else
+		run(READER_PARSER);
+}
