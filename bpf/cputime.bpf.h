@@ -35,7 +35,11 @@ static __always_inline void run_begin(struct run_state *state, struct task_struc
 	state->kernel_cpu_ns = state->base_cpu_ns;
 	state->settled_cpu_ns = state->base_cpu_ns;
 	state->ticks = 0;
+	state->begun_ns = now;
+	state->skipped_ns = 0;
 	state->late = 0;
+	state->late_own = 0;
+	state->late_throttled = 0;
 }
 
 /* `task` runs on this CPU, perhaps since before there was a program to see it come. */

@@ -79,7 +79,12 @@ struct run_state {
 	/* since its ticks were last settled in this run, which was when its account was settled_cpu_ns: */
 	__u64 settled_cpu_ns;
 	__u32 ticks, late; /* those that came, and those that did not, by the clock */
+	__u32 late_own, late_throttled; /* of the latter, for whose fault they did not */
 	__u64 late_cpu_ns; /* its account when that was noticed */
+	__u64 begun_ns; /* since when this run is known */
+	__u64 skipped_ns; /* when the first tick was due that the timer has left out before the one at hand; 0: none */
+	__u64 busy_until_ns; /* when the last sample had been made */
+	__u64 event; /* the timer, by its address in the kernel; 0: it has not come yet */
 	__u64 scheduler_pc; /* an address in the kernel's function that switches; 0: not known yet */
 	__u64 raw_second; /* the second in which raw_count raw samples were sent from this CPU */
 	__u64 raw_count;

@@ -13,7 +13,7 @@ static __always_inline bool is_picked(struct run_state *state)
 	if (!bpf_get_current_comm(name, sizeof(name)) && gb_names_match(names, name))
 		return true;
 	count(GB_STAT_TICKS_NOT_PICKED);
-	state->late = 0;
+	ticks_forgive(state);
 	return false;
 }
 
@@ -42,6 +42,7 @@ static __always_inline void sample_tick(void *ctx, bool is_user, __u32 skipped,
 		sample_kernel_stack(ctx, sample, skipped);
 	sample_user_stack(ctx, is_user, buffer, task, key);
 	sample_send(sample);
+	state->busy_until_ns = bpf_ktime_get_ns();
 }
 
 SEC("?perf_event")
@@ -54,7 +55,7 @@ int on_timer(struct bpf_perf_event_data *ctx)
 	if (!state || !is_target(TASK_FIELD(task, tgid)))
 		return 0;
 	run_follow(state, task, now);
-	due = tick_due(ctx, now);
+	due = tick_due(ctx, state, now);
 	if (!tick_is_taken(state, due) && is_sampled(state, task, due, now))
 		sample_tick(ctx, is_user_mode(ctx), 0, task, state, now);
 	if (cfg_counters)

@@ -253,6 +253,8 @@ struct gb_unwind_rule {
 enum gb_stat {
 	GB_STAT_TICKS, /* timer interrupts that found a target running */
 	GB_STAT_TICKS_MISSED, /* and those that did not come, or so late that it was time for the next */
+	GB_STAT_TICKS_MISSED_OWN, /* of these, those that were due while a sample was made */
+	GB_STAT_TICKS_MISSED_THROTTLED, /* of these, those that the kernel's limit of samples has kept away */
 	GB_STAT_TICKS_NOT_PICKED, /* timer interrupts that found another of its threads than those that are wanted */
 	GB_STAT_SAMPLES, /* samples handed to user space */
 	GB_STAT_RING_FULL, /* samples lost: no room in the ring */

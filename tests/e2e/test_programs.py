@@ -11,9 +11,10 @@ import select
 import subprocess
 import time
 
-from harness import (PYTHON, comm, expect, expect_between, expect_equal, expect_match, expect_near,
+from harness import (PYTHON, Skip, burn, comm, expect, expect_between, expect_equal, expect_match, expect_near,
                      interval_ms, preemptions, schedstat_ns, stolen_ns, wait_until)
 
+MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 RATE_HZ = 1000
 # Some 3000 samples of a busy thread: a share of 0.7 of them has a standard deviation of 0.0084, which is 0.28 of the tolerance.
 WATCH_S = 3
@@ -398,6 +399,11 @@ def test_two_programs_at_once(test):
     expect_equal(shown, {str(first.pid), str(second.pid)}, "the processes the client shows")
 
 
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
 def check_accounted(profile, thread, rate_hz):
     """Every tick of its CPU time was a sample, or is told as missed. Returns the missed ones' share."""
     expected, missed = thread.cpu_ns() / 1e6 / interval_ms(rate_hz), profile.log()["timer_ticks_missed"]
@@ -416,7 +422,43 @@ def test_missed_ticks(test):
     expect(said, f"the summary does not say so: {recording.stderr}")
     expect_equal(int(said.group(1)), profile.log()["timer_ticks_missed"], "the missed ticks, in the summary")
     expect_near(float(said.group(2)), 100 * share, 1, "their share (%)")
+    log = profile.log()
+    expect(log.get("timer_ticks_missed_own", 0) + log.get("timer_ticks_missed_throttled", 0) < 0.1 * log["timer_ticks_missed"],
+           f"neither we nor a limit kept the timer away: {recording.stderr}")
     profile.expect_nothing_lost()
+
+
+def test_ticks_missed_by_sampling(test):
+    """To take a sample of so deep a stack takes longer than a period: that is told, and counted."""
+    target = test.start_target("deep", 120)
+    recording = test.record_running("--pid", target.pid, "--rate", 20000)
+    burn(target.pid, 1)
+    profile = recording.stop()
+    log = profile.log()
+    expect(log["timer_ticks_missed"] > 0.2 * log["timer_ticks"], f"only {log['timer_ticks_missed']} of {log['timer_ticks']} were missed")
+    # A hypervisor may take the rest.
+    expect(log["timer_ticks_missed_own"] > 0.8 * log["timer_ticks_missed"], f"others are blamed: {recording.stderr}")
+    expect_match(r"\d+ of them \(\d+ %\): to take a sample took longer than the time between two; lower --rate", recording.stderr,
+                 "the summary")
+
+
+def test_ticks_missed_by_throttling(test):
+    """The kernel's limit is lowered meanwhile, as it does by itself where interrupts take long."""
+    with open(MAX_RATE, encoding="ascii") as file:
+        limit = file.read()
+    test.at_end.append(lambda: write(MAX_RATE, limit))
+    target = test.start_target("hot", 120)
+    recording = test.record_running("--pid", target.pid, "--rate", 10000)
+    try:
+        write(MAX_RATE, "1000")
+    except OSError as error:
+        raise Skip(f"kernel.perf_event_max_sample_rate cannot be set: {error}") from None
+    burn(target.pid, 1)
+    profile = recording.stop()
+    log = profile.log()
+    expect(log["timer_ticks_missed"] > log["timer_ticks"], f"only {log['timer_ticks_missed']} of {log['timer_ticks']} were missed")
+    expect(log["timer_ticks_missed_throttled"] > 0.8 * log["timer_ticks_missed"], f"others are blamed: {recording.stderr}")
+    expect_match(r"the kernel throttled the timer: kernel.perf_event_max_sample_rate is 1000 now", recording.stderr, "the summary")
 
 
 def test_high_rate(test):

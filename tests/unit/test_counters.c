@@ -151,7 +151,9 @@ static void tells_losses_by_their_causes(void **state)
 	counters.kernel[GB_STAT_RING_FULL] = 10;
 	counters.kernel[GB_STAT_CONTROL_FULL] = 11;
 	counters.kernel[GB_STAT_TARGETS_FULL] = 12;
-	counters.kernel[GB_STAT_TICKS_MISSED] = 13;
+	counters.ticks_missed_other = 13;
+	counters.kernel[GB_STAT_TICKS_MISSED_OWN] = 14;
+	counters.kernel[GB_STAT_TICKS_MISSED_THROTTLED] = 15;
 	counters_losses(&counters, counts);
 	counters_log(&counters, &log);
 	for (cause = 0; cause < LOSS_CAUSE_COUNT; cause++) {

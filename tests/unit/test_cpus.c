@@ -113,6 +113,16 @@ static int read_online(void *context)
 	return cpus_online(&set);
 }
 
+static void test_stolen(void **state)
+{
+	assert_int_equal(cpus_parse_stolen("cpu  1 2 3 4 5 6 7 89 10 11\ncpu0 1 2 3 4 5 6 7 8\n"),
+			 89);
+	assert_int_equal(cpus_parse_stolen("cpu  1 2 3 4 5 6 7 89"), 89);
+	assert_int_equal(cpus_parse_stolen("cpu  1 2 3 4 5 6 7\ncpu0 1 2 3 4 5 6 7 8\n"), 0);
+	assert_int_equal(cpus_parse_stolen(""), 0);
+	assert_true(cpus_stolen_ns() <= cpus_stolen_ns());
+}
+
 static void test_no_memory(void **state)
 {
 	assert_int_equal(alloc_fail_each(read_online, NULL), 2);
@@ -123,7 +133,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lists),     cmocka_unit_test(test_all),
 		cmocka_unit_test(test_bad_lists), cmocka_unit_test(test_online),
-		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_stolen),    cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void notes_what_rose(void **state)
 	loss_watch_look(&watch, &counters, 1100);
 	loss_watch_look(&watch, &counters, 1200);
 	counters.kernel[GB_STAT_CONTROL_FULL] = 5;
-	counters.kernel[GB_STAT_TICKS_MISSED] = 7;
+	counters.ticks_missed_other = 7;
 	loss_watch_look(&watch, &counters, 1300);
 	assert_int_equal(watch.all.count, 3);
 	expect(0, LOSS_CONTROL_RING, 1000, 1100, 2);

@@ -261,7 +261,7 @@ static struct recording_facts lossy(void)
 
 #define TICKS                                                                                      \
 	": Loss Ticks missed 100-200 count=3 why=a hypervisor had the CPUs, or interrupts were "   \
-	"off cpu=3000000 counter=timer_ticks_missed\n"
+	"off cpu=3000000 counter=timer_ticks_missed_other\n"
 #define RING(from)                                                                                 \
 	": Loss Samples lost " from                                                                \
 	"-960 count=40 why=the ring of samples was full counter=samples_lost_ring_full\n"
@@ -301,7 +301,7 @@ static void losses_of_a_time(void **state)
 	of.is_cut = true;
 	expect(&of, &(struct profile_filter){.to_ns = 400 * MS, .process = "77"},
 	       "77.0: Loss Ticks missed 0-50 count=3 why=a hypervisor had the CPUs, or interrupts "
-	       "were off cpu=3000000 counter=timer_ticks_missed\n");
+	       "were off cpu=3000000 counter=timer_ticks_missed_other\n");
 }
 
 /* A capture tells what was counted until it was written, up to its own end. */

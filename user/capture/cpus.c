@@ -2,12 +2,17 @@
 /* cpus.c - see cpus.h. */
 #include "capture/cpus.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define STAT_BYTES 256 /* the first line has room in so many */
+#define STOLEN_FIELD 8 /* of it: user, nice, system, idle, iowait, irq, softirq, steal */
 
 static bool parse_number(const char **text, unsigned long *out)
 {
@@ -69,4 +74,28 @@ size_t cpus_count(const struct cpu_set *set)
 	for (i = 0; i < sizeof(set->bits); i++)
 		count += (size_t)__builtin_popcount(set->bits[i]);
 	return count;
+}
+
+uint64_t cpus_parse_stolen(const char *stat)
+{
+	unsigned int field;
+
+	for (field = 0; field < STOLEN_FIELD; field++) {
+		stat += strcspn(stat, " \n");
+		stat += strspn(stat, " ");
+		if (!isdigit((unsigned char)*stat))
+			return 0;
+	}
+	return strtoull(stat, NULL, 10);
+}
+
+uint64_t cpus_stolen_ns(void)
+{
+	long ticks_per_s = sysconf(_SC_CLK_TCK);
+	char text[STAT_BYTES] = "";
+	size_t length;
+
+	if (ticks_per_s <= 0 || fd_read_start("/proc/stat", text, sizeof(text) - 1, &length))
+		return 0;
+	return cpus_parse_stolen(text) * (NS_PER_SEC / (uint64_t)ticks_per_s);
 }

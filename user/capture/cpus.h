@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define CPUS_MAX 8192
 #define CPUS_ONLINE_PATH "/sys/devices/system/cpu/online"
@@ -22,5 +23,10 @@ int cpus_online(struct cpu_set *out);
 
 bool cpus_has(const struct cpu_set *set, unsigned int cpu);
 size_t cpus_count(const struct cpu_set *set);
+
+/* What a hypervisor has taken from all CPUs, by a text as /proc/stat: in ticks of sysconf(_SC_CLK_TCK); 0: not known. */
+uint64_t cpus_parse_stolen(const char *stat);
+/* The same of this machine since it was started, in nanoseconds. */
+uint64_t cpus_stolen_ns(void);
 
 #endif

@@ -76,20 +76,28 @@ int preflight_kernel(const char *release, const char *version, struct error *err
 	return 0;
 }
 
-static int check_rate(uint32_t rate_hz, struct error *error)
+uint32_t preflight_max_rate_hz(void)
 {
 	unsigned long limit;
-	char *text, object[32];
+	char *text;
 
 	if (fd_read_file(RATE_PATH, &text, NULL))
-		return 0; /* the kernel will say */
+		return 0;
 	limit = strtoul(text, NULL, 10);
 	free(text);
+	return limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
+}
+
+static int check_rate(uint32_t rate_hz, struct error *error)
+{
+	const uint32_t limit = preflight_max_rate_hz();
+	char object[32];
+
 	if (!limit || rate_hz <= limit)
-		return 0;
+		return 0; /* or the kernel will say */
 	snprintf(object, sizeof(object), "--rate %u", rate_hz);
-	error_set(error, -ERANGE, object,
-		  "more than kernel.perf_event_max_sample_rate (%lu) allows", limit);
+	error_set(error, -ERANGE, object, "more than kernel.perf_event_max_sample_rate (%u) allows",
+		  limit);
 	error_advise(error, "lower it, or: sysctl kernel.perf_event_max_sample_rate=%u", rate_hz);
 	return -ERANGE;
 }

@@ -7,6 +7,9 @@
 
 struct error;
 
+/* kernel.perf_event_max_sample_rate, in Hz; 0: not known. */
+uint32_t preflight_max_rate_hz(void);
+
 /* Kernel, what it shows of itself, namespaces, capabilities, and that `rate_hz` is allowed. 0 or -errno. */
 int preflight_check(uint32_t rate_hz, struct error *error);
 

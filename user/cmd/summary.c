@@ -57,15 +57,47 @@ static void print_before_begin(const struct profile_summary *profile)
 		log_more("%" PRIu64 " more of their time were left out", profile->before_begin);
 }
 
+static void print_ticks(uint64_t count, uint64_t missed, const char *why)
+{
+	if (count)
+		log_more("%" PRIu64 " of them (%.0f %%): %s", count,
+			 (double)count * 100 / (double)missed, why);
+}
+
+/* Those that neither we nor the kernel's limit have kept away: what a hypervisor took is known of the whole machine. */
+static void print_other_ticks(const struct counters *counters, uint64_t missed)
+{
+	const uint64_t other = counters->ticks_missed_other;
+	const uint64_t rate_hz = counters->rate_hz ? counters->rate_hz : 1;
+	const uint64_t stolen = counters->stolen_ns / (NS_PER_SEC / rate_hz);
+	char why[128];
+
+	snprintf(why, sizeof(why), "a hypervisor had the CPUs, for %.2f s in all",
+		 (double)counters->stolen_ns / NS_PER_SEC);
+	print_ticks(other < stolen ? other : stolen, missed, why);
+	print_ticks(other < stolen ? 0 : other - stolen, missed,
+		    "interrupts were off, or the kernel was late for reasons of its own");
+}
+
 static void print_missed_ticks(const struct counters *counters)
 {
 	const uint64_t ticks = counters->kernel[GB_STAT_TICKS];
 	const uint64_t missed = counters->kernel[GB_STAT_TICKS_MISSED];
+	char why[160];
 
-	if (missed > ticks / MISSED_SHOWN)
-		log_more("%" PRIu64 " timer ticks (%.1f %%) did not come in time for a sample: %s",
-			 missed, (double)missed * 100 / (double)(ticks + missed),
-			 loss_words[LOSS_TICKS].why);
+	if (missed <= ticks / MISSED_SHOWN)
+		return;
+	log_more("%" PRIu64 " timer ticks (%.1f %%) did not come in time for a sample:", missed,
+		 (double)missed * 100 / (double)(ticks + missed));
+	print_ticks(counters->kernel[GB_STAT_TICKS_MISSED_OWN], missed,
+		    "to take a sample took longer than the time between two; lower --rate");
+	snprintf(why, sizeof(why),
+		 "the kernel throttled the timer: kernel.perf_event_max_sample_rate is %u now; "
+		 "raise "
+		 "it with sysctl, or lower --rate",
+		 counters->max_rate_hz);
+	print_ticks(counters->kernel[GB_STAT_TICKS_MISSED_THROTTLED], missed, why);
+	print_other_ticks(counters, missed);
 }
 
 static void print_forgotten(const struct expire_counts *expired)

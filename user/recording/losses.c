@@ -19,7 +19,7 @@ const struct loss_words loss_words[LOSS_CAUSE_COUNT] = {
 			   "the recorder was too far behind at the end"},
 	[LOSS_STREAM] = {LOSS_OF_SAMPLES, "samples_overwritten",
 			 "they were overwritten before the stream had them"},
-	[LOSS_TICKS] = {LOSS_OF_TICKS, "timer_ticks_missed",
+	[LOSS_TICKS] = {LOSS_OF_TICKS, "timer_ticks_missed_other",
 			"a hypervisor had the CPUs, or interrupts were off"},
 	[LOSS_CONTROL_RING] = {LOSS_OF_EVENTS, "events_lost_ring_full",
 			       "the control ring was full"},
@@ -33,6 +33,10 @@ const struct loss_words loss_words[LOSS_CAUSE_COUNT] = {
 			   "a ring of mapped files was full"},
 	[LOSS_EVENTS_LEFT_OUT] = {LOSS_OF_EVENTS, "events_left_out_at_end",
 				  "the recorder was too far behind at the end"},
+	[LOSS_TICKS_OWN] = {LOSS_OF_TICKS, "timer_ticks_missed_own",
+			    "to take a sample took longer than the time between two"},
+	[LOSS_TICKS_THROTTLED] = {LOSS_OF_TICKS, "timer_ticks_missed_throttled",
+				  "the kernel throttled the timer"},
 };
 
 static int by_cause_and_time(const void *a, const void *b)

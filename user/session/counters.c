@@ -5,7 +5,9 @@
 #include "base/log.h"
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
+#include "capture/cpus.h"
 #include "capture/kernel_side.h"
+#include "capture/preflight.h"
 #include "capture/sideband.h"
 #include "capture/source.h"
 #include "capture/sources.h"
@@ -48,7 +50,11 @@ struct row {
 
 /* Of several recordings they add up, unless recording/merged_log.c has a row that says otherwise. */
 static const struct row rows[] = {
-	LOSS(LOSS_TICKS, kernel[GB_STAT_TICKS_MISSED], ALWAYS),
+	ROW("timer_ticks_missed", kernel[GB_STAT_TICKS_MISSED], ALWAYS),
+	LOSS(LOSS_TICKS_OWN, kernel[GB_STAT_TICKS_MISSED_OWN], IF_ANY),
+	LOSS(LOSS_TICKS_THROTTLED, kernel[GB_STAT_TICKS_MISSED_THROTTLED], IF_ANY),
+	LOSS(LOSS_TICKS, ticks_missed_other, IF_ANY),
+	ROW("cpu_time_stolen_ns", stolen_ns, IF_ANY),
 	ROW("counter_values_put_off", kernel[GB_STAT_COUNTERS_FULL], IF_ANY),
 	ROW("counter_values_lost_buffer", records.counters_lost, IF_ANY),
 	ROW("context_switches", kernel[GB_STAT_SWITCHES], ALWAYS),
@@ -150,6 +156,15 @@ void counters_losses(const struct counters *counters, uint64_t counts[LOSS_CAUSE
 
 /* ---- counting ---------------------------------------------------------------------- */
 
+/* The kernel goes on counting while they are read, and counts all first. */
+static uint64_t other_ticks(const uint64_t *kernel)
+{
+	const uint64_t known =
+		kernel[GB_STAT_TICKS_MISSED_OWN] + kernel[GB_STAT_TICKS_MISSED_THROTTLED];
+
+	return kernel[GB_STAT_TICKS_MISSED] > known ? kernel[GB_STAT_TICKS_MISSED] - known : 0;
+}
+
 static void count_kernel(const struct session *session, struct counters *counters)
 {
 	struct program_cost costs[MAX_PROGRAMS];
@@ -157,6 +172,7 @@ static void count_kernel(const struct session *session, struct counters *counter
 
 	counters->sources = session->sources;
 	(void)kernel_side_stats(session->kernel, counters->kernel);
+	counters->ticks_missed_other = other_ticks(counters->kernel);
 	for (i = 0; i < count; i++) {
 		if (sources_has_program(session->sources, costs[i].name))
 			counters->samples_lost_recursion += costs[i].missed;
@@ -263,6 +279,8 @@ void counters_collect(const struct session *session, struct counters *out)
 	out->from_ns = begin_ns(session);
 	out->end_ns = session->end_ns;
 	out->is_ring = session->config->ring;
+	out->stolen_ns = cpus_stolen_ns() - session->stolen_at_start_ns;
+	out->max_rate_hz = preflight_max_rate_hz();
 	count_buffer(session, out);
 	log_costs(session);
 }

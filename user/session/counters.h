@@ -38,6 +38,10 @@ struct counters {
 	uint64_t kernel[GB_STAT_COUNT];
 	uint64_t samples_lost_recursion,
 		events_lost_recursion; /* runs of BPF programs that the kernel skipped */
+	uint64_t
+		ticks_missed_other; /* for no fault of ours, and not by the kernel's limit of samples */
+	uint64_t stolen_ns; /* a hypervisor took from all CPUs meanwhile */
+	uint32_t max_rate_hz; /* kernel.perf_event_max_sample_rate at the end; 0: not known */
 	struct records_counts records;
 	uint64_t records_lost_memory; /* there, and on the way to it */
 	struct drain_left_out left_out; /* at the end, for taking it took too long */

@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "base/error.h"
+#include "capture/cpus.h"
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
 #include "capture/preflight.h"
@@ -175,6 +176,7 @@ int session_begin(struct session *session, struct error *error)
 	session->start_ns = session->end_ns = clock_now_ns();
 	session->loss_watch.looked_ns = session->start_ns;
 	session->start_real_ns = clock_ns(CLOCK_REALTIME);
+	session->stolen_at_start_ns = cpus_stolen_ns();
 	if (!err)
 		err = sources_start(session->sources, session->kernel);
 	if (err) {

@@ -54,6 +54,7 @@ struct session {
 	} pauses;
 	uint64_t begin_ns; /* when samples are to be taken from */
 	uint64_t start_ns, start_real_ns, end_ns;
+	uint64_t stolen_at_start_ns; /* cpus_stolen_ns() */
 	uint64_t next_second_ns;
 	struct loss_watch loss_watch;
 	struct stages stages; /* of what comes after the recording */
