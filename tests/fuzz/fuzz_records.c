@@ -95,6 +95,19 @@ static int check_sample(void *context, const struct sample_view *sample)
 	return 0;
 }
 
+static void check_space(const struct address_space *space)
+{
+	struct mapping_list list = {0};
+	size_t i;
+
+	if (address_space_list(space, 0, &list))
+		abort();
+	for (i = 1; i < list.count; i++)
+		if (list.items[i].mapping.from_ns < list.items[i - 1].mapping.from_ns)
+			abort();
+	free(list.items);
+}
+
 static void check_process(const struct room *room, size_t number)
 {
 	static const struct profile_visitor visitor = {ignore_restart, ignore_node, check_sample,
@@ -109,9 +122,7 @@ static void check_process(const struct room *room, size_t number)
 		if (process->threads.items[i]->number != i ||
 		    process->threads.items[i]->process != process)
 			abort();
-	for (i = 1; i < process->space.count; i++)
-		if (process->space.items[i].from_ns < process->space.items[i - 1].from_ns)
-			abort();
+	check_space(&process->space);
 	if (process->buffer && (profile_buffer_read(process->buffer, &visitor, process) ||
 				profile_buffer_get_state(process->buffer).damaged))
 		abort();

@@ -289,7 +289,8 @@ static void assert_process(const struct process *got)
 	assert_int_equal(got->threads.items[1]->tid, 43);
 	assert_string_equal(got->threads.items[1]->name, "worker");
 	assert_int_equal(got->space.count, 1);
-	mapping = &got->space.items[0];
+	mapping = address_space_find(&got->space, 0x1000, 11);
+	assert_non_null(mapping);
 	assert_int_equal(mapping->start, 0x1000);
 	assert_int_equal(mapping->end, 0x2000);
 	assert_int_equal(mapping->offset, 64);

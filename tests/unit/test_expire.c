@@ -377,7 +377,7 @@ static void test_early_mappings(void **state)
 struct keeper {
 	bool agrees;
 	uint32_t process, object;
-	size_t index, asked;
+	size_t asked;
 };
 
 static bool forgets_process(void *context, struct process *process)
@@ -398,14 +398,6 @@ static bool forgets_object(void *context, const struct object *object)
 	return keeper->agrees;
 }
 
-static void dropped_mapping(void *context, const struct process *process, size_t index)
-{
-	struct keeper *keeper = context;
-
-	keeper->process = process->number;
-	keeper->index = index;
-}
-
 static void test_keeper(void **state)
 {
 	struct keeper keeper = {0};
@@ -413,15 +405,12 @@ static void test_keeper(void **state)
 	records_listen(world.records,
 		       &(struct records_listener){.keeper = {.forgets_process = forgets_process,
 							     .forgets_object = forgets_object,
-							     .dropped_mapping = dropped_mapping,
 							     .context = &keeper}});
 	begin();
 	tell_map(RECORD_MAP, 10, 20, 0x1000, "/a");
 	tell_map(RECORD_MAP, 11, 20, 0x3000, "/b");
 	tell_map(RECORD_MAP, 12, 20, 0x3000, "/c");
 	forget(20, 20);
-	assert_int_equal(keeper.process, 1);
-	assert_int_equal(keeper.index, 1);
 	assert_int_equal(keeper.object, 1);
 	assert_int_equal(objects_count(world.objects), 3); /* not yet */
 	keeper.agrees = true;

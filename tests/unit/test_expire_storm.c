@@ -304,17 +304,21 @@ static size_t assert_threads(const struct process *process)
 	return process->threads.count;
 }
 
+static void count_used(void *context, const struct mapping *mapping)
+{
+	*(size_t *)context += !mapping->object->is_used;
+	mapping->object->is_used = true;
+}
+
 static void assert_objects(void)
 {
-	size_t i, k, used = 0;
+	const uint64_t round = address_space_round();
+	size_t i, used = 0;
 
 	for (i = 0; i < processes_count(world.processes); i++) {
-		const struct process *process = processes_at(world.processes, i);
+		struct process *process = processes_at(world.processes, i);
 
-		for (k = 0; k < process->space.count; k++) {
-			used += !process->space.items[k].object->is_used;
-			process->space.items[k].object->is_used = true;
-		}
+		address_space_visit(&process->space, round, count_used, &used);
 	}
 	assert_int_equal(objects_count(world.objects), used);
 	for (i = 0; i < objects_count(world.objects); i++) {

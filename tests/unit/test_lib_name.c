@@ -21,9 +21,7 @@ static struct object library = {.path = (char *)"/usr/lib/libc.so.6", .number = 
 static const char *name_of(const char *thread, const char *cmdline)
 {
 	static char text[20];
-	struct mapping mappings[] = {{.object = &program}, {.object = &library}};
-	struct process process = {.cmdline = (char *)cmdline,
-				  .space = {.items = mappings, .count = 2}};
+	struct process process = {.cmdline = (char *)cmdline, .space = {.program = &program}};
 
 	strcpy(process.name, thread);
 	assert_string_equal(lib_name(&process, &library, text, sizeof(text)), "libc.so.6");

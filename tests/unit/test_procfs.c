@@ -128,13 +128,18 @@ static void test_cut_lines(void **state)
 
 /* ---- mappings of a process ---------------------------------------------------------------------- */
 
+static int check_time(void *context, const struct mapping *mapping)
+{
+	assert_int_equal(mapping->from_ns, 0);
+	return 0;
+}
+
 static void test_own_mappings(void **state)
 {
 	struct address_space space = {0};
 	const struct mapping *mapping;
 	char exe[4096] = "";
 	struct objects *objects;
-	size_t i;
 
 	assert_true(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
 	assert_int_equal(objects_open(&objects, 100), 0);
@@ -149,8 +154,7 @@ static void test_own_mappings(void **state)
 	assert_non_null(strstr(mapping->object->path, "/libc.so"));
 	/* Data is not code. */
 	assert_null(address_space_find(&space, (uint64_t)(uintptr_t)exe, 0));
-	for (i = 0; i < space.count; i++)
-		assert_int_equal(space.items[i].from_ns, 0);
+	assert_int_equal(address_space_now(&space, check_time, NULL), 0);
 	address_space_clear(&space);
 	objects_close(objects);
 }

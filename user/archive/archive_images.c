@@ -26,13 +26,6 @@
 #define MAX_NUMBERS (1U << 22)
 /* Images of one process id are in a list, and come in its order. */
 #define MAX_LIFE_STEPS (1ULL << 27)
-/*
- * Mappings are searched one after the other, by each that comes and while the profile is written: this is the sum, over
- * all mappings, of those that their image has before them. One image may have the 65,536 that the kernel allows at once
- * (vm.max_map_count), or each of 4,000 images a thousand.
- */
-#define MAX_MAPPING_STEPS (1ULL << 31)
-
 /* ---- images -------------------------------------------------------------------------- */
 
 struct image_key {
@@ -178,17 +171,13 @@ static void note_code(struct object *object, uint64_t offset, uint64_t bytes)
 static void add_mapping(struct archive *archive, struct unpacker *in, struct process *process,
 			const struct mapping *mapping)
 {
-	struct archive_texts *texts = archive->texts;
+	const size_t before = process->space.count;
 
-	if (texts->mapping_steps + process->space.count > MAX_MAPPING_STEPS) {
-		texts->refused++;
-		return;
-	}
-	texts->mapping_steps += process->space.count;
 	note_code(mapping->object, mapping->offset, mapping->end - mapping->start);
-	in->error = archive_spend(archive, ARCHIVE_MAPPING_BYTES);
-	if (!in->error)
-		in->error = address_space_add(&process->space, mapping);
+	in->error = address_space_add(&process->space, mapping);
+	if (!in->error && process->space.count > before)
+		in->error = archive_spend(archive,
+					  (process->space.count - before) * ARCHIVE_MAPPING_BYTES);
 }
 
 /* `process` NULL: what is said is left out. */

@@ -159,32 +159,60 @@ static int merge_thread(struct merged_process *process, const struct thread *fro
 
 /* ---- what is known of a process ---------------------------------------------------- */
 
-static bool has_mapping(const struct address_space *space, const struct mapping *mapping)
+static int compare_mappings(const void *a, const void *b)
 {
-	size_t i = space->count;
-
-	while (i-- > 0 && space->items[i].from_ns >= mapping->from_ns)
-		if (!memcmp(&space->items[i], mapping, sizeof(*mapping)))
-			return true;
-	return false;
+	return memcmp(a, b, sizeof(struct mapping));
 }
 
-static int merge_space(const struct merged_process *process)
+/* The mappings of a space, to be searched. */
+static int list_sorted(struct address_space *space, struct mapping **out, size_t *count)
 {
-	const struct address_space *space = &process->from->space;
+	struct mapping_list list = {0};
+	int err = address_space_list(space, 0, &list);
+	size_t i;
+
+	*count = list.count;
+	*out = err ? NULL : malloc((list.count + 1) * sizeof(**out));
+	for (i = 0; i < list.count && *out; i++)
+		(*out)[i] = list.items[i].mapping;
+	if (*out)
+		qsort(*out, list.count, sizeof(**out), compare_mappings);
+	free(list.items);
+	return *out ? 0 : -ENOMEM;
+}
+
+static int merge_mappings(const struct merged_process *process, const struct mapping_list *list,
+			  const struct mapping *known, size_t known_count)
+{
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < space->count && !err; i++) {
-		struct mapping mapping = space->items[i];
+	for (i = 0; i < list->count && !err; i++) {
+		struct mapping mapping = list->items[i].mapping;
 
 		mapping.object = process->merge->objects[mapping.object->number];
-		if (has_mapping(&process->into->space, &mapping))
+		if (bsearch(&mapping, known, known_count, sizeof(mapping), compare_mappings))
 			continue;
 		if (!process->is_new)
 			mapping.from_ns = known_since(process->merge, mapping.from_ns);
 		err = address_space_add(&process->into->space, &mapping);
 	}
+	return err;
+}
+
+static int merge_space(const struct merged_process *process)
+{
+	struct mapping_list list = {0};
+	struct mapping *known;
+	size_t known_count;
+	int err = list_sorted(&process->into->space, &known, &known_count);
+
+	if (!err)
+		err = address_space_list(&process->from->space, 0, &list);
+	if (!err)
+		err = merge_mappings(process, &list, known, known_count);
+	free(list.items);
+	free(known);
 	return err;
 }
 

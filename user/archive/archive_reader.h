@@ -57,7 +57,6 @@ struct archive_texts {
 	bool has_head;
 	/* What has been spent of what a file may cost its reader. */
 	uint64_t number_count; /* places for thread numbers, in all images */
-	uint64_t mapping_steps;
 	uint64_t refused; /* threads and mappings, for that would be too many */
 };
 

@@ -203,13 +203,13 @@ static void pack_threads(struct packer *packer, const struct threads *threads, b
 	}
 }
 
-static void pack_mappings(struct packer *packer, const struct address_space *space, size_t *at)
+static void pack_mappings(struct packer *packer, const struct mapping_list *list, size_t *at)
 {
-	size_t left = space->count - *at, count = left < MAX_MAPPINGS ? left : MAX_MAPPINGS;
+	size_t left = list->count - *at, count = left < MAX_MAPPINGS ? left : MAX_MAPPINGS;
 
 	pack_number(packer, count);
 	for (; count; count--)
-		pack_mapping(packer, &space->items[(*at)++]);
+		pack_mapping(packer, &list->items[(*at)++].mapping);
 }
 
 /* Who made it and how it ended, if that is known. */
@@ -230,10 +230,12 @@ static void pack_life(struct packer *packer, const struct process *process)
 	pack_number(packer, end->max_rss_bytes);
 }
 
-int archive_write_process(struct archive_writer *writer, struct process *process, bool all)
+/* In as many records as it takes. */
+static int write_image(struct archive_writer *writer, struct process *process,
+		       const struct mapping_list *mappings, bool all)
 {
-	size_t thread = 0, mapping = all ? 0 : process->space.archived;
 	bool with_cmdline = all || !process->archived.has_cmdline;
+	size_t thread = 0, mapping = 0;
 	int err;
 
 	do {
@@ -242,13 +244,27 @@ int archive_write_process(struct archive_writer *writer, struct process *process
 			return err;
 		pack_image(&writer->records, process, with_cmdline);
 		pack_threads(&writer->records, &process->threads, all, &thread);
-		pack_mappings(&writer->records, &process->space, &mapping);
+		pack_mappings(&writer->records, mappings, &mapping);
 		with_cmdline = false;
-	} while (thread < process->threads.count || mapping < process->space.count);
+	} while (thread < process->threads.count || mapping < mappings->count);
+	return 0;
+}
+
+int archive_write_process(struct archive_writer *writer, struct process *process, bool all)
+{
+	struct mapping_list mappings = {0};
+	int err;
+
+	err = address_space_list(&process->space, all ? 0 : process->space.archived, &mappings);
+	if (!err)
+		err = write_image(writer, process, &mappings, all);
+	free(mappings.items);
+	if (err)
+		return err;
 	pack_life(&writer->lives, process);
 	if (!all) {
 		process->archived.has_cmdline = process->cmdline != NULL;
-		process->space.archived = mapping;
+		process->space.archived = process->space.sequence;
 		process->is_changed = false;
 	}
 	return writer->records.error;

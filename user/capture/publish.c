@@ -30,7 +30,7 @@
 struct published {
 	struct process *process; /* NULL: it was never noted */
 	struct mapping_set set;
-	size_t applied; /* of the address space's mappings are in `set` */
+	uint64_t applied; /* of the mappings that were added to the address space are in `set` */
 	struct mapping_run run;
 	bool has_run, is_noted, is_over;
 	bool is_forgotten; /* it is over, and its set is gone */
@@ -143,14 +143,17 @@ static int published_of(struct publisher *publisher, const struct process *proce
 /* The files that `process` has mapped since the last time. */
 static int want_files(struct publisher *publisher, const struct process *process)
 {
-	const struct address_space *space = &process->space;
+	struct mapping_list list = {0};
 	struct published *published;
 	size_t i;
 	int err;
 
 	err = published_of(publisher, process, &published);
-	for (i = err ? space->count : published->applied; i < space->count && !err; i++)
-		err = file_tables_want(publisher->files, space->items[i].object);
+	if (!err)
+		err = address_space_list(&process->space, published->applied, &list);
+	for (i = 0; i < list.count && !err; i++)
+		err = file_tables_want(publisher->files, list.items[i].mapping.object);
+	free(list.items);
 	return err;
 }
 
@@ -276,21 +279,24 @@ static int lay_out(struct publisher *publisher, const struct process *process,
 		   struct published *published)
 {
 	const struct mapping_counter counter = {.count = use_file, .context = publisher};
-	const struct address_space *space = &process->space;
+	struct mapping_list list = {0};
 	struct live_mapping item;
+	size_t i;
 	int err;
 
-	for (; published->applied < space->count; published->applied++) {
+	err = address_space_list(&process->space, published->applied, &list);
+	for (i = 0; i < list.count && !err; i++) {
 		/* The vsyscall page is the kernel's, and the search compares as signed numbers. */
-		if (space->items[published->applied].end > INT64_MAX)
+		if (list.items[i].mapping.end > INT64_MAX)
 			continue;
-		err = resolve(publisher, &space->items[published->applied], &item);
+		err = resolve(publisher, &list.items[i].mapping, &item);
 		if (!err)
 			err = mapping_set_overlay(&published->set, &item, &counter);
-		if (err)
-			return err;
+		if (!err)
+			published->applied = list.items[i].sequence;
 	}
-	return 0;
+	free(list.items);
+	return err;
 }
 
 static int publish(struct publisher *publisher, struct process *process)
@@ -426,14 +432,6 @@ bool publisher_forget_process(struct publisher *publisher, struct process *proce
 bool publisher_forget_object(struct publisher *publisher, const struct object *object)
 {
 	return file_tables_forget(publisher->files, object->number, clock_now_ns());
-}
-
-void publisher_drop_mapping(struct publisher *publisher, const struct process *process,
-			    size_t index)
-{
-	if (process->number < publisher->processes.count &&
-	    index < publisher->processes.items[process->number].applied)
-		publisher->processes.items[process->number].applied--;
 }
 
 size_t publisher_bytes(const struct publisher *publisher)

@@ -53,9 +53,6 @@ void publisher_unwind(struct publisher *publisher, const struct process *process
 bool publisher_forget_process(struct publisher *publisher, struct process *process);
 /* The same for a file that no process maps. Its table goes. */
 bool publisher_forget_object(struct publisher *publisher, const struct object *object);
-/* The mapping at `index` of the process's address space was dropped: others cover it. */
-void publisher_drop_mapping(struct publisher *publisher, const struct process *process,
-			    size_t index);
 
 /* Memory for processes and files, without the tables, which have a limit of their own. Looks at each of them. */
 size_t publisher_bytes(const struct publisher *publisher);

@@ -108,6 +108,14 @@ static void print_forgotten(const struct expire_counts *expired)
 			 expired->processes, expired->threads, expired->objects);
 }
 
+static void print_left_out(uint64_t mappings)
+{
+	if (mappings)
+		log_warn("%" PRIu64 " mappings were forgotten, for their processes have too many: "
+			 "names of code there may be missing",
+			 mappings);
+}
+
 static const char *why_too_slow(const struct session_saved *saved)
 {
 	return saved->had_priority ? "we could not keep up; lower --rate"
@@ -183,6 +191,7 @@ static void print_losses(const struct session_saved *saved)
 		print_overwritten(counters);
 	print_before_begin(&saved->profile);
 	print_forgotten(&counters->records.expired);
+	print_left_out(counters->records.mappings_left_out);
 	print_unwinding(&counters->tables);
 	if (counters->events_lost <= counters->left_out.events)
 		return;

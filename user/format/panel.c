@@ -59,6 +59,7 @@ static const struct panel_row {
 	{"records_lost_memory", "Records lost: no memory", LOST_OTHERS},
 	{"records_bad", "Records that make no sense", LOST_OTHERS},
 	{"mappings_lost_ring_full", "Mappings lost: their ring was full", LOST_OTHERS},
+	{"mappings_left_out", "Mappings forgotten: their process had too many", LOST_OTHERS},
 	{"unwind_files_no_room", "Files whose unwind tables found no room: stacks may be cut",
 	 LOST_OTHERS},
 	{"unwind_processes_no_room", "Processes whose mappings found no room: stacks may be cut",

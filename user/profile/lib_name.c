@@ -26,7 +26,7 @@ static const char *base_name(const char *path)
 /* The program is mapped first, before what it is linked with. */
 static bool is_program(const struct process *process, const struct object *object)
 {
-	return process->space.count && process->space.items[0].object == object;
+	return process->space.program == object;
 }
 
 /* The last part of the first argument, and how long it is. */

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * libs.c - see libs.h.
- *
- * What was mapped at the end is found by looking at each place where it can change: the starts
- * and ends of all mappings. Between two of them an address space is one mapping, or a hole.
- */
+/* libs.c - see libs.h. */
 #include "profile/libs.h"
 
 #include <errno.h>
@@ -134,78 +129,37 @@ int libs_relative_address(struct libs *libs, const struct object *object, uint64
 
 /* ---- what was mapped at the end ----------------------------------------------------- */
 
-struct points {
-	uint64_t *items;
-	size_t count, capacity;
+struct lib_list {
+	const struct u64_map *used;
+	struct profile_libs *out;
 };
 
-static int compare_points(const void *a, const void *b)
+static int list_mapping(void *context, const struct mapping *mapping)
 {
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+	const struct lib_list *list = context;
+	struct profile_libs *out = list->out;
+	int err;
 
-	return left < right ? -1 : left > right;
-}
-
-/* Where what is mapped can change: the starts and ends of all mappings. */
-static int collect_points(struct points *points, const struct address_space *space)
-{
-	size_t i;
-
-	for (i = 0; i < space->count; i++) {
-		int err = array_reserve((void **)&points->items, &points->capacity,
-					points->count + 2, sizeof(*points->items));
-
-		if (err)
-			return err;
-		points->items[points->count++] = space->items[i].start;
-		points->items[points->count++] = space->items[i].end;
-	}
-	if (points->count)
-		qsort(points->items, points->count, sizeof(*points->items), compare_points);
-	return 0;
-}
-
-static int add_lib(struct profile_libs *out, const struct mapping *mapping, uint64_t start,
-		   uint64_t end)
-{
-	int err = ARRAY_ROOM(out);
-
+	if (mapping->object->kind == OBJECT_ANONYMOUS ||
+	    u64_map_get(list->used, mapping->object->number) == U64_MAP_NONE)
+		return 0;
+	err = ARRAY_ROOM(out);
 	if (!err)
 		out->items[out->count++] = (struct profile_lib){
-			.start = start,
-			.end = end,
-			.offset = mapping->offset + (start - mapping->start),
+			.start = mapping->start,
+			.end = mapping->end,
+			.offset = mapping->offset,
 			.object = mapping->object,
 		};
 	return err;
 }
 
-static bool is_listed(const struct mapping *mapping, const struct u64_map *used)
-{
-	return mapping && mapping->object->kind != OBJECT_ANONYMOUS &&
-	       u64_map_get(used, mapping->object->number) != U64_MAP_NONE;
-}
-
 int libs_list(const struct address_space *space, const struct u64_map *used,
 	      struct profile_libs *out)
 {
-	const struct mapping *current = NULL, *next;
-	struct points points = {0};
-	uint64_t start = 0;
-	size_t i;
-	int err = collect_points(&points, space);
+	struct lib_list list = {.used = used, .out = out};
 
-	for (i = 0; i < points.count && !err; i++) {
-		next = address_space_find(space, points.items[i], UINT64_MAX);
-		if (next == current)
-			continue;
-		if (is_listed(current, used))
-			err = add_lib(out, current, start, points.items[i]);
-		current = next;
-		start = points.items[i];
-	}
-	free(points.items);
-	return err;
+	return address_space_now(space, list_mapping, &list);
 }
 
 /* ---- code without names ------------------------------------------------------------ */

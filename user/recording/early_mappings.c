@@ -84,7 +84,7 @@ void early_mappings_drop(struct early_mappings **table, uint32_t tgid)
 		drop(table, image);
 }
 
-void early_mappings_expire(struct early_mappings **table, uint64_t settled_ns)
+void early_mappings_expire(struct early_mappings **table, uint64_t settled_ns, uint64_t round)
 {
 	struct early_mappings *image, *next;
 
@@ -93,7 +93,7 @@ void early_mappings_expire(struct early_mappings **table, uint64_t settled_ns)
 		if (image->since_ns < settled_ns)
 			drop(table, image);
 		else
-			expire_mark(&image->space);
+			expire_mark(&image->space, round);
 	}
 }
 

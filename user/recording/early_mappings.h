@@ -30,8 +30,8 @@ bool early_mappings_take(struct early_mappings **table, uint32_t tgid, struct ad
 /* The process ended. */
 void early_mappings_drop(struct early_mappings **table, uint32_t tgid);
 
-/* Drops those that began before `settled_ns`, and marks the objects of the others as used (expire.h). */
-void early_mappings_expire(struct early_mappings **table, uint64_t settled_ns);
+/* Drops those that began before `settled_ns`, and marks the objects of the others as used (expire_mark()). */
+void early_mappings_expire(struct early_mappings **table, uint64_t settled_ns, uint64_t round);
 
 /* Memory that they take, about. */
 size_t early_mappings_bytes(const struct early_mappings *table);

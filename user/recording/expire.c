@@ -11,7 +11,7 @@ struct run {
 	const struct expire_horizon *horizon;
 	struct expire_counts *counts;
 	uint64_t ended_ns; /* what ended before goes */
-	const struct process *process; /* whose mappings are looked at */
+	uint64_t round; /* of the visit of mappings */
 };
 
 /* ---- processes -------------------------------------------------------------------- */
@@ -88,33 +88,25 @@ static bool thread_goes(void *context, const struct thread *thread)
 
 /* ---- mappings --------------------------------------------------------------------- */
 
-static void tell_dropped(void *context, size_t index)
+static void mark_object(void *context, const struct mapping *mapping)
 {
-	const struct run *run = context;
-	const struct expire_keeper *keeper = &run->tables->keeper;
+	mapping->object->is_used = true;
+}
 
-	if (keeper->dropped_mapping)
-		keeper->dropped_mapping(keeper->context, run->process, index);
+void expire_mark(struct address_space *space, uint64_t round)
+{
+	address_space_visit(space, round, mark_object, NULL);
 }
 
 static void expire_in(struct run *run, struct process *process)
 {
-	run->process = process;
 	run->counts->threads +=
 		processes_sweep_threads(run->tables->processes, process, thread_goes, run);
-	run->counts->mappings +=
-		address_space_expire(&process->space, run->ended_ns, tell_dropped, run);
+	run->counts->mappings += address_space_expire(&process->space, run->ended_ns);
+	expire_mark(&process->space, run->round);
 }
 
 /* ---- objects ---------------------------------------------------------------------- */
-
-void expire_mark(const struct address_space *space)
-{
-	size_t i;
-
-	for (i = 0; i < space->count; i++)
-		space->items[i].object->is_used = true;
-}
 
 static bool object_goes(void *context, const struct object *object)
 {
@@ -127,17 +119,14 @@ static bool object_goes(void *context, const struct object *object)
 void expire_run(const struct expire_tables *tables, const struct expire_horizon *horizon,
 		struct expire_counts *counts)
 {
-	struct run run = {.tables = tables, .horizon = horizon, .counts = counts};
+	struct run run = {
+		.tables = tables, .horizon = horizon, .counts = counts, .round = tables->round};
 	size_t i;
 
 	run.ended_ns =
 		horizon->hidden_ns < horizon->settled_ns ? horizon->hidden_ns : horizon->settled_ns;
 	counts->processes += processes_sweep(tables->processes, process_goes, &run);
-	for (i = 0; i < processes_count(tables->processes); i++) {
-		struct process *process = processes_at(tables->processes, i);
-
-		expire_in(&run, process);
-		expire_mark(&process->space);
-	}
+	for (i = 0; i < processes_count(tables->processes); i++)
+		expire_in(&run, processes_at(tables->processes, i));
 	counts->objects += objects_sweep(tables->objects, object_goes, &run);
 }

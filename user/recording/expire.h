@@ -47,8 +47,6 @@ struct expire_keeper {
 	/* False: not yet. True: what was kept of it is gone, its number may be another's. */
 	bool (*forgets_process)(void *context, struct process *process);
 	bool (*forgets_object)(void *context, const struct object *object);
-	/* The mapping at `index` of the process's address space went; those behind it move down. */
-	void (*dropped_mapping)(void *context, const struct process *process, size_t index);
 	void *context;
 };
 
@@ -56,10 +54,11 @@ struct expire_tables {
 	struct processes *processes;
 	struct objects *objects;
 	struct expire_keeper keeper;
+	uint64_t round; /* address_space_round(), for each run */
 };
 
-/* Marks the objects of address spaces that are not those of processes, before every expire_run(). */
-void expire_mark(const struct address_space *space);
+/* Marks the objects of address spaces that are not those of processes, before every expire_run() and in its round. */
+void expire_mark(struct address_space *space, uint64_t round);
 
 /*
  * Adds what went to *counts. Never fails: what cannot go now goes the next time. Closes the buffers of processes that

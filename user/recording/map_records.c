@@ -42,7 +42,13 @@ static int add_mapping(struct records *records, const struct map_record *map,
 	int err;
 
 	err = objects_get(records->config.objects, &sighting, &mapping.object);
-	return err ? err : address_space_add(space, &mapping);
+	if (!err)
+		err = address_space_add(space, &mapping);
+	if (!err)
+		err = address_space_limit(space, records->most_mappings);
+	records->counts.mappings_left_out += space->left_out;
+	space->left_out = 0;
+	return err;
 }
 
 static void apply_map(struct records *records, const void *record, size_t size)

@@ -6,6 +6,7 @@
 #include "recording/early_mappings.h"
 #include "recording/records_state.h"
 #include "target/object.h"
+#include "target/address_space.h"
 #include "target/process.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ int records_open(struct records **out, const struct records_config *config)
 	if (!records)
 		return -ENOMEM;
 	records->config = *config;
+	records->most_mappings = MAPPINGS_MAX;
 	for (; *kind; kind++)
 		records->kinds[(*kind)->kind] = *kind;
 	*out = records;
@@ -101,16 +103,22 @@ void records_apply(struct records *records, const void *record, size_t size)
 		records->counts.bad_records++;
 }
 
+void records_limit_mappings(struct records *records, size_t most)
+{
+	records->most_mappings = most;
+}
+
 void records_expire(struct records *records, const struct expire_horizon *horizon)
 {
 	const struct expire_tables tables = {
 		.processes = records->config.processes,
 		.objects = records->config.objects,
 		.keeper = records->listener.keeper,
+		.round = address_space_round(),
 	};
 
 	records_finish_ended(records); /* a process that goes is in no list */
-	early_mappings_expire(&records->early_mappings, horizon->settled_ns);
+	early_mappings_expire(&records->early_mappings, horizon->settled_ns, tables.round);
 	expire_run(&tables, horizon, &records->counts.expired);
 }
 

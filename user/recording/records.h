@@ -52,6 +52,8 @@ struct records_counts {
 	uint64_t no_memory; /* events lost because memory was out */
 	uint64_t live_processes; /* seen and not yet gone */
 	struct expire_counts expired; /* forgotten, to save memory */
+	uint64_t
+		mappings_left_out; /* forgotten though they may be needed: their process had too many */
 };
 
 /* What `config` points to is borrowed. 0 or -ENOMEM. */
@@ -85,6 +87,10 @@ void records_finish_ended(struct records *records);
  */
 void records_call_roll(struct records *records);
 void records_end_roll(struct records *records, uint64_t time_ns);
+
+/* A process may have so many mappings from now on; MAPPINGS_MAX at first. */
+#define MAPPINGS_MAX 65536
+void records_limit_mappings(struct records *records, size_t most);
 
 /* Finishes those that have ended, and forgets what is before the horizon (expire.h). */
 void records_expire(struct records *records, const struct expire_horizon *horizon);

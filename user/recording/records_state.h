@@ -22,6 +22,7 @@ struct records {
 		uint32_t *items; /* process ids */
 		size_t count, capacity;
 	} expected;
+	size_t most_mappings; /* of one process */
 	struct process *ending; /* images that ended and may hold a chunk */
 	uint32_t roll_call; /* number of the last one */
 	/* of the sample at hand, root first */

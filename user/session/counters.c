@@ -77,6 +77,7 @@ static const struct row rows[] = {
 	ROW("processes_forgotten", records.expired.processes, ALWAYS),
 	ROW("threads_forgotten", records.expired.threads, ALWAYS),
 	ROW("mappings_forgotten", records.expired.mappings, ALWAYS),
+	ROW("mappings_left_out", records.mappings_left_out, IF_ANY),
 	ROW("files_forgotten", records.expired.objects, ALWAYS),
 	ROW("unwind_tables", tables.files.tables, ALWAYS),
 	ROW("unwind_table_bytes", tables.files.table_bytes, ALWAYS),
