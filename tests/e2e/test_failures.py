@@ -11,7 +11,7 @@ import select
 import signal
 import subprocess
 
-from harness import Profile, Skip, alone, burn, children, expect, expect_equal, expect_match, kill, wait_until
+from harness import Profile, Skip, alone, burn, children, expect, expect_equal, expect_match, is_alive, kill, wait_until
 
 BESIDE_OTHERS = True
 
@@ -303,6 +303,38 @@ def terminate_while_saving(test, name):
 
 def test_terminate_while_saving(test):
     terminate_while_saving(test, "profile.json")
+
+
+def test_rescue(test):
+    """The second signal gives the profile up for a raw capture, which is whole."""
+    target, directory = test.start_target("threads"), test.make_directory("out")
+    env = failing(test, directory, 300000, 0)
+    recording = test.record_running("--pid", target.pid, "--rate", "20000", "--rescue", directory=directory, env=env)
+    burn(target.pid, 2)
+    recording.signal(signal.SIGTERM)
+    wait_until(lambda: is_stopped(recording.pid), "the moment in which it writes")
+    recording.signal(signal.SIGTERM)
+    recording.signal(signal.SIGCONT)
+    expect_equal(recording.wait(30), 1, "the exit status")
+    expect_equal(os.listdir(directory), ["profile.gbpf"], "the directory")
+    expect_match(r"interrupted while writing\n(.*\n)*.*saved as a raw capture; .* convert ", recording.stderr, "the messages")
+    expect_whole(test, os.path.join(directory, "profile.gbpf"))
+
+
+def test_second_interrupt_during_capture(test):
+    """A capture whose process hangs is not waited for when it is told twice to end."""
+    target = test.start_target("hot")
+    recording = test.record_running("--pid", target.pid)
+    burn(target.pid, 0.2)
+    recording.signal(signal.SIGUSR2)
+    child = wait_until(lambda: children(recording.pid), "a capture to begin")[0]
+    kill(child, signal.SIGSTOP)
+    # As often as it takes: two that come together are one.
+    wait_until(lambda: recording.signal(signal.SIGINT) or recording.popen.poll() is not None, "the end")
+    expect_equal(recording.wait(), 1, "the exit status")
+    expect(not is_alive(child), "the process that was to write the capture is left")
+    expect_match("interrupted while writing; nothing was saved", recording.stderr, "the error")
+    expect_equal(os.listdir(recording.directory), [], "the directory")
 
 
 def test_terminate_while_saving_raw(test):

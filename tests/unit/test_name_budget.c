@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
+#include "base/cancel.h"
 #include "elf/name_budget.h"
 #include "elf_fixture.h"
 #include "made_elf.h"
@@ -316,6 +317,46 @@ static void embedded_symbols_that_unpack_to_too_much(void **state)
 	symbol_files_close(files);
 }
 
+static bool comes_at(void *context)
+{
+	size_t *left = context;
+
+	return !--*left;
+}
+
+/* Whichever look it is that says so; and what was not read for that reason can be read later. */
+static void a_lookup_that_is_given_up(void **state)
+{
+	size_t n, left;
+	int err;
+
+	make_many("many.so", 20000);
+	for (n = 1;; n++) {
+		struct cancel cancel = {.is_cancelled = comes_at, .context = &left};
+		const struct symbol_options options = {.cancel = &cancel};
+		struct symbol_files *files;
+		struct symbol_file *file;
+		struct symbol symbol;
+
+		left = n;
+		assert_int_equal(symbol_files_open(&files, &options), 0);
+		file = add_path(files, fixture_path("many.so"));
+		err = symbol_file_lookup(file, MADE_CODE + 4, &symbol);
+		assert_true(!err || err == -EINTR);
+		if (err) {
+			assert_int_equal(left, 0);
+			cancel.happened = false;
+			left = SIZE_MAX;
+			assert_int_equal(symbol_file_lookup(file, MADE_CODE + 4, &symbol), 0);
+		}
+		symbol_files_close(files);
+		if (!err)
+			break;
+	}
+	/* The layout, the symbols, and pieces of them. */
+	assert_true(n > 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +367,7 @@ int main(void)
 		cmocka_unit_test_setup(more_bytes_than_are_read, set_budget),
 		cmocka_unit_test_setup(functions_within_functions, set_budget),
 		cmocka_unit_test(longer_names_than_are_kept),
+		cmocka_unit_test(a_lookup_that_is_given_up),
 		cmocka_unit_test(debug_file_too_large_to_sum_up),
 		cmocka_unit_test(embedded_symbols_that_unpack_to_too_much),
 	};

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/cancel.h"
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "base/output.h"
@@ -126,13 +127,15 @@ static int set_format(void **state)
 	return 0;
 }
 
+static struct cancel *cancel;
+
 static int write_profile(struct failure *failure)
 {
 	static const char *const none[] = {NULL};
 	const struct recording_facts facts = {
 		.end_ns = SAMPLES * MS, .interval_ns = MS, .threads = none, .features = none};
-	const struct profile_input input = {.recording.facts = &facts,
-					    .recording.processes = processes};
+	const struct profile_input input = {
+		.recording.facts = &facts, .recording.processes = processes, .cancel = cancel};
 	const struct output_options options = {.is_cancelled = fails, .context = failure};
 	struct profile_summary summary = {0};
 	struct output *output;
@@ -172,6 +175,38 @@ static void nothing_is_read_after_a_write_that_failed(void **state)
 	}
 }
 
+static bool is_given_up(void *context)
+{
+	struct failure *failure = context;
+
+	if (++failure->writes != failure->at)
+		return false;
+	failure->expanded = expanded;
+	return true;
+}
+
+/* Though nothing is written for long. */
+static void nothing_is_read_after_it_was_given_up(void **state)
+{
+	struct failure none = {.at = SIZE_MAX}, looks = {.at = SIZE_MAX};
+	size_t at, most;
+
+	cancel = &(struct cancel){.is_cancelled = is_given_up, .context = &looks};
+	assert_int_equal(write_profile(&none), 0);
+	unlink(path);
+	most = looks.writes;
+	assert_true(most > (size_t)PROCESSES * SAMPLES / CANCEL_LOOK_EVERY);
+	for (at = 1; at <= most; at += 1 + at / 8) {
+		looks = (struct failure){.at = at};
+		cancel = &(struct cancel){.is_cancelled = is_given_up, .context = &looks};
+		assert_int_equal(write_profile(&none), -EINTR);
+		assert_int_equal(looks.writes, at);
+		assert_int_equal(expanded, looks.expanded);
+		assert_int_equal(access(path, F_OK), -1);
+	}
+	cancel = NULL;
+}
+
 static void little_is_allocated_after_an_allocation_that_failed(void **state)
 {
 	struct failure none = {.at = SIZE_MAX};
@@ -201,8 +236,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		OF(nothing_is_read_after_a_write_that_failed, "gecko"),
+		OF(nothing_is_read_after_it_was_given_up, "gecko"),
 		OF(little_is_allocated_after_an_allocation_that_failed, "gecko"),
 		OF(nothing_is_read_after_a_write_that_failed, "processed"),
+		OF(nothing_is_read_after_it_was_given_up, "processed"),
 		OF(little_is_allocated_after_an_allocation_that_failed, "processed"),
 	};
 

@@ -49,6 +49,7 @@ enum option_key {
 	KEY_NO_PRIORITY,
 	KEY_ALL_PROCESSES,
 	KEY_COUNTERS,
+	KEY_RESCUE,
 };
 
 static const struct argp_option option_table[] = {
@@ -104,6 +105,10 @@ static const struct argp_option option_table[] = {
 	{"all-processes", KEY_ALL_PROCESSES, NULL, 0,
 	 "Show each process by itself; otherwise those that did little and were soon gone are "
 	 "gathered into one, and kernel threads into another",
+	 0},
+	{"rescue", KEY_RESCUE, NULL, 0,
+	 "A second Ctrl-C, while it saves, leaves a raw capture, which takes a fraction of the "
+	 "time; only a third one leaves nothing",
 	 0},
 	{"strict", KEY_STRICT, NULL, 0,
 	 "Exit status 1 if samples or events were lost, or samples overwritten without --ring", 0},
@@ -254,6 +259,9 @@ static error_t parse_output_option(int key, char *value, struct record_options *
 		return 0;
 	case KEY_ALL_PROCESSES:
 		config->each_process = true;
+		return 0;
+	case KEY_RESCUE:
+		config->rescues = true;
 		return 0;
 	case KEY_STRICT:
 		options->is_strict = true;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/progress.h"
 #include "base/stages.h"
 #include "buffer/profile_buffer.h"
@@ -294,6 +295,11 @@ static int need_thread(struct process_walk *walk, uint32_t number, struct profil
 
 /* ---- reading the buffer ---------------------------------------------------------------- */
 
+static bool is_cancelled(const struct process_walk *walk)
+{
+	return cancel_tick(walk->pass->input->cancel);
+}
+
 static int on_restart(void *context)
 {
 	struct process_walk *walk = context;
@@ -306,6 +312,8 @@ static int on_node(void *context, uint32_t number, uint32_t prefix, const struct
 {
 	struct process_walk *walk = context;
 
+	if (is_cancelled(walk))
+		return -EINTR;
 	return stacks_add_node(walk->shown.stacks, number, prefix, frame);
 }
 
@@ -333,6 +341,8 @@ static int on_sample(void *context, const struct sample_view *sample)
 	int err;
 
 	progress_add(&walk->reading, 1);
+	if (is_cancelled(walk))
+		return -EINTR;
 	if (!profile_has_time(walk->shown.facts, &walk->shown.filter, sample->time_ns)) {
 		walk->pass->summary.before_begin +=
 			profile_is_before_begin(walk->shown.facts, sample->time_ns);
@@ -456,7 +466,7 @@ static int end_image(struct process_walk *walk)
 		if (!is_shown(walk, thread))
 			continue;
 		has_main = has_main || thread->tid == walk->process->tgid;
-		err = need_thread(walk, thread->number, &shown);
+		err = is_cancelled(walk) ? -EINTR : need_thread(walk, thread->number, &shown);
 		if (!err)
 			err = end_source(walk, walk->slots[thread->number]);
 	}

@@ -21,6 +21,7 @@
 #include "recording/recording.h"
 #include "symbol/symbol_files.h"
 
+struct cancel;
 struct frame_kind;
 struct kernel_symbols;
 struct profile_sink;
@@ -34,6 +35,8 @@ struct profile_input {
 	const struct kernel_symbols *kernel; /* NULL: kernel frames stay addresses */
 	struct progress *progress; /* a piece of one unit, which all of this is; NULL: none */
 	struct stages *stages; /* goes on with them; NULL: none */
+	struct cancel
+		*cancel; /* of the first input, for all: ends the work with -EINTR; NULL: never */
 	struct profile_filter filter; /* of the first input, for all */
 	/* What kinds of frames there are, see frame_kind.h: of the first input, for all. NULL: frame_table */
 	const struct frame_kind *const *frame_kinds;
@@ -98,7 +101,7 @@ int profile_complete_permille(const struct profile_summary *summary);
 
 /*
  * Sends all to `sink`, which the caller opened and closes. `summary->top_count` asks for that many hottest functions at
- * most. The first error ends the work: nothing more is read. 0, -ENOMEM, -E2BIG (max_frames), or the sink's error.
+ * most. The first error ends the work: nothing more is read. 0, -ENOMEM, -E2BIG (max_frames), -EINTR, or the sink's error.
  */
 int profile_walk(const struct profile_input *input, struct profile_sink *sink,
 		 struct profile_summary *summary);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/progress.h"
 #include "buffer/profile_buffer.h"
 #include "profile/family.h"
@@ -77,6 +78,8 @@ static int walk_tracks(struct profile_pass *pass, const struct gathering *gather
 			err = process_walk(
 				pass, track,
 				tracks_keep_empty(&pass->source->recording, track->process), &part);
+		if (!err && cancel_tick(pass->input->cancel))
+			err = -EINTR;
 		progress_end(&part);
 	}
 	return err;

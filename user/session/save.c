@@ -120,7 +120,7 @@ static int open_symbols(struct session *session, struct writing *writing, bool r
 {
 	const struct file_search search = {.dirs = session->config->symbol_dirs,
 					   .dir_count = session->config->symbol_dir_count};
-	const struct symbol_options options = {.search = &search};
+	const struct symbol_options options = {.search = &search, .cancel = &session->cancel};
 	int err;
 
 	*kernel_error = 0;
@@ -165,6 +165,13 @@ static bool is_raw(const char *path)
 	return !strcmp(output_suffix(path), ".gbpf");
 }
 
+static bool is_cancelled(void *context)
+{
+	struct session *session = context;
+
+	return cancel_look(&session->cancel);
+}
+
 static int write_to_output(void *context, const void *bytes, size_t size)
 {
 	return output_write(context, bytes, size);
@@ -203,8 +210,8 @@ static int write_to(struct session *session, struct writing *writing, const char
 		    struct profile_summary *summary, uint64_t *bytes, char failed[PATH_BYTES])
 {
 	const struct output_options options = {
-		.is_cancelled = session->is_cancelled,
-		.context = session->context,
+		.is_cancelled = is_cancelled,
+		.context = session,
 		.rights = output_rights(path, session->config->output_mode),
 		.replaces = session->config->replaces,
 	};
@@ -218,6 +225,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 		.kernel = writing->kernel,
 		.progress = &part,
 		.stages = &session->stages,
+		.cancel = &session->cancel,
 	};
 	struct output *output;
 	int err;
@@ -252,6 +260,12 @@ static void count_raw(const struct session *session, struct session_saved *saved
 		counters->records.samples - counters->overwritten - saved->profile.damaged;
 }
 
+/* Whether a raw capture is wanted in place of what was given up; of a raw capture there is none. */
+static bool is_rescued(const struct session *session, const char *path)
+{
+	return session->rescues && !is_raw(path);
+}
+
 static void tell_failure(struct session *session, const char *path, int err)
 {
 	struct error error = {0};
@@ -265,7 +279,7 @@ static void tell_failure(struct session *session, const char *path, int err)
 		error_set(&error, err, strcmp(path, "-") ? path : "stdout",
 			  "cannot write the %s: %s", is_raw(path) ? "raw capture" : "profile",
 			  strerror(-err));
-	if (err == -EINTR)
+	if (err == -EINTR && !is_rescued(session, path))
 		error_advise(&error, "nothing was saved");
 	session_tell_error(session, SESSION_SAVE_FAILED, &error);
 }
@@ -277,7 +291,10 @@ static int write_and_tell(struct session *session, struct writing *writing, cons
 	struct session_saved saved = {.file = is_raw(path) ? SESSION_RAW : SESSION_PROFILE};
 	int err;
 
-	err = write_to(session, writing, path, &saved.profile, &saved.bytes, failed);
+	/* A capture that was still being written may have been given up. */
+	err = cancel_look(&session->cancel)
+		      ? -EINTR
+		      : write_to(session, writing, path, &saved.profile, &saved.bytes, failed);
 	if (err) {
 		tell_failure(session, path, err);
 	} else {
@@ -363,7 +380,9 @@ static int save(struct session *session, const char *path, uint64_t until_ns)
 	} else {
 		err = write_and_tell(session, &writing, path, failed);
 	}
-	if (err && err != -EINTR)
+	if (err == -EINTR)
+		session->cancel.happened = !is_rescued(session, path);
+	if (err && !session->cancel.happened)
 		save_elsewhere(session, &writing, path, elsewhere_helps(err) ? failed : NULL);
 	close_symbols(&writing);
 	gathered_facts_clear(&writing.gathered);

@@ -11,7 +11,8 @@ int save_check(struct session *session, struct error *error);
 
 /*
  * Writes the profile. The first error ends that and leaves no file; it is told, and what was recorded is saved as a raw
- * capture elsewhere (elsewhere.h), unless the user interrupted it (-EINTR). 0; -errno, also when that was saved.
+ * capture elsewhere (elsewhere.h); if the user interrupted it (-EINTR), only where that is wanted (rescues). 0; -errno, also
+ * when that was saved.
  */
 int save_profile(struct session *session);
 

@@ -111,8 +111,9 @@ int session_open(struct session **out, const struct session_config *config, stru
 		return error_set(error, -ENOMEM, NULL, "out of memory");
 	session->config = config;
 	session->on_event = config->on_event;
-	session->is_cancelled = config->is_cancelled;
 	session->context = config->context;
+	session->rescues = config->rescues;
+	session->cancel = (struct cancel){config->is_cancelled, config->context, false, 0};
 	session->dump_fd = -1;
 	session->source_config.period_ns = sampling_period_ns(config->rate_hz);
 	account_invoking_user(&session->account);

@@ -71,7 +71,9 @@ struct session_config {
 	struct progress_view *progress; /* how far session_save() is; NULL: not shown */
 	/* `event` lives during the call. Must not close the session. NULL: events are dropped. */
 	void (*on_event)(void *context, const struct session_event *event);
-	/* Whether session_save() is to stop; asked often. NULL: never. */
+	/* A save that is given up leaves a raw capture, unless that is given up, too; otherwise nothing. */
+	bool rescues;
+	/* Whether session_save() is to stop; asked often, at least ten times a second. NULL: never. */
 	bool (*is_cancelled)(void *context);
 	void *context;
 };

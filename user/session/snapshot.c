@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,11 @@
 /* A sample of another CPU may be stamped and not yet in its ring. */
 #define SETTLE_NS NS_PER_MS
 #define CHILD_NICE 10
+/* After the recording: what takes longer has met something that does not answer. */
+#define CHILD_PATIENCE_NS (60 * NS_PER_SEC)
+/* To remove what is not finished, and then to die. */
+#define CHILD_END_NS (NS_PER_SEC / 4)
+#define CHILD_POLL_MS 20
 
 struct snapshot {
 	struct session *session;
@@ -124,8 +130,9 @@ static _Noreturn void write_and_exit(struct snapshot *snapshot)
 	(void)setpriority(PRIO_PROCESS, 0, CHILD_NICE);
 	offer_to_oom_killer();
 	session->on_event = pass_event;
-	session->is_cancelled = is_terminated;
 	session->context = &child;
+	session->rescues = false;
+	session->cancel = (struct cancel){is_terminated, &child, false, 0};
 	session->end_ns = snapshot->until_ns;
 	session->command = NULL; /* the parent's child */
 	stages_enter(&session->stages, "collecting");
@@ -145,7 +152,8 @@ static void tell_failed(struct snapshot *snapshot, const char *cause, const char
 
 	snprintf(object, sizeof(object), "capture %u", snapshot->number);
 	error_set(&event.error, -number, object, "%s%s", cause, why);
-	error_advise(&event.error, "recording goes on");
+	if (session->phase < PHASE_STOPPED)
+		error_advise(&event.error, "recording goes on");
 	if (session->on_event)
 		session->on_event(session->context, &event);
 }
@@ -200,11 +208,39 @@ void snapshot_reap(struct snapshot *snapshot)
 		wait_for_child(snapshot, WNOHANG);
 }
 
+/* Until it has ended, at most for so long, and not if the recording's saving is given up. */
+static void wait_a_while(struct snapshot *snapshot, uint64_t patience_ns, struct cancel *cancel)
+{
+	const uint64_t end_ns = clock_now_ns() + patience_ns;
+	struct pollfd fd = {.fd = snapshot->child_fd, .events = POLLIN};
+
+	wait_for_child(snapshot, WNOHANG);
+	while (snapshot->child && clock_now_ns() < end_ns && !cancel_look(cancel)) {
+		(void)poll(&fd, 1, CHILD_POLL_MS);
+		wait_for_child(snapshot, WNOHANG);
+	}
+}
+
+/* One that does not even die, in a file system that hangs, is left behind. */
+static void end_child(struct snapshot *snapshot)
+{
+	static const int signals[] = {SIGTERM, SIGKILL};
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]) && snapshot->child; i++) {
+		(void)kill(snapshot->child, signals[i]);
+		wait_a_while(snapshot, CHILD_END_NS, NULL);
+	}
+	if (snapshot->child)
+		tell_failed(snapshot, "its process does not end", "", EIO);
+}
+
 void snapshot_close(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
-	wait_for_child(snapshot, 0);
+	wait_a_while(snapshot, CHILD_PATIENCE_NS, &snapshot->session->cancel);
+	end_child(snapshot);
 	fd_close(&snapshot->child_fd);
 	fd_close(&snapshot->events_fd);
 	free(snapshot);

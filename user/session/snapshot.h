@@ -21,7 +21,7 @@ struct snapshot;
 
 /* `session` is borrowed. 0 or -ENOMEM. */
 int snapshot_open(struct snapshot **out, struct session *session);
-/* Waits for the child. NULL is fine. */
+/* Waits a minute for the child, or until saving is given up (session->cancel); then it is ended. NULL is fine. */
 void snapshot_close(struct snapshot *snapshot);
 
 /* When to call snapshot_poll() next; UINT64_MAX: no profile waits for it. */

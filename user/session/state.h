@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/stages.h"
 #include "capture/source.h"
 #include "geckobpf_names.h"
@@ -21,8 +22,9 @@ struct session {
 	const struct session_config *config; /* borrowed */
 	/* As in `config`; others in a process that writes a capture. */
 	void (*on_event)(void *context, const struct session_event *event);
-	bool (*is_cancelled)(void *context);
 	void *context;
+	struct cancel cancel; /* of what saves */
+	bool rescues; /* what is given up then becomes a raw capture */
 
 	struct account account; /* the user behind sudo */
 	struct gb_names thread_names; /* what config->threads says, if it is there */

@@ -10,6 +10,7 @@
  *      \--layout--> address --table--^
  */
 #include "symbol/symbol_files.h"
+#include "base/cancel.h"
 #include "base/intern.h"
 #include "base/u64_map.h"
 #include "elf/debug_file.h"
@@ -76,6 +77,7 @@ int symbol_files_open(struct symbol_files **out, const struct symbol_options *op
 	if (options && options->search)
 		files->search = *options->search;
 	files->raw_names = options && options->raw_names;
+	files->budget.cancel = options ? options->cancel : NULL;
 	err = intern_open(&files->names);
 	if (err) {
 		free(files);
@@ -172,15 +174,26 @@ static int read_layout(struct symbol_file *file)
 	return err;
 }
 
-/* What was found out stays; only lack of memory may pass. */
+/* Calls `read`, unless all is to be given up. */
+static int read_unless_cancelled(struct symbol_file *file, int (*read)(struct symbol_file *file))
+{
+	return cancel_look(file->files->budget.cancel) ? -EINTR : read(file);
+}
+
+/* What was found out stays; only lack of memory may pass, and what was given up is not known. */
+static bool is_found_out(int err)
+{
+	return err != -ENOMEM && err != -EINTR;
+}
+
 static int need_layout(struct symbol_file *file)
 {
 	int err;
 
 	if (file->layout_read)
 		return file->layout_err;
-	err = read_layout(file);
-	if (err == -ENOMEM)
+	err = read_unless_cancelled(file, read_layout);
+	if (!is_found_out(err))
 		return err;
 	file->layout_read = true;
 	file->layout_err = err;
@@ -248,7 +261,7 @@ static int add_separate(struct symbol_table *table, struct symbol_file *file,
 		elf_file_close(debug);
 	}
 	err = tolerate(file, err);
-	return err == -ENOMEM ? err : 0;
+	return is_found_out(err) ? 0 : err;
 }
 
 static int fill_table(struct symbol_table *table, struct symbol_file *file,
@@ -297,8 +310,8 @@ static int need_symbols(struct symbol_file *file)
 		return err;
 	if (file->symbols_read)
 		return file->symbols_err;
-	err = read_symbols(file);
-	if (err == -ENOMEM)
+	err = read_unless_cancelled(file, read_symbols);
+	if (!is_found_out(err))
 		return err;
 	file->symbols_read = true;
 	file->symbols_err = err;
@@ -326,8 +339,8 @@ static int need_functions(struct symbol_file *file)
 		return err;
 	if (file->functions_read)
 		return file->functions_err;
-	err = read_functions(file);
-	if (err == -ENOMEM)
+	err = read_unless_cancelled(file, read_functions);
+	if (!is_found_out(err))
 		return err;
 	file->functions_read = true;
 	file->functions_err = err;

@@ -16,6 +16,7 @@
 
 #include "elf/file_search.h"
 
+struct cancel;
 struct symbol_files;
 struct symbol_file;
 
@@ -44,6 +45,8 @@ struct symbol_options {
 	/* where else files are, copied; what it points to is borrowed; NULL: nowhere */
 	const struct file_search *search;
 	bool raw_names; /* do not demangle */
+	struct cancel
+		*cancel; /* borrowed: then no file is read any more, which is -EINTR; NULL: never */
 };
 
 /* `options` may be NULL. 0 or -ENOMEM. */

@@ -13,6 +13,7 @@
  */
 #include "symbol/symbol_table.h"
 #include "base/array.h"
+#include "base/cancel.h"
 #include "symbol/address_sort.h"
 #include "elf/elf_entries.h"
 #include "elf/elf_file.h"
@@ -167,6 +168,8 @@ static int add_entries(void *context, const char *entries, size_t count)
 	struct symbol_table *table = filling->table;
 	size_t i;
 
+	if (cancel_look(table->budget->cancel))
+		return -EINTR;
 	for (i = 0; i < count; i++) {
 		Elf64_Sym symbol;
 
