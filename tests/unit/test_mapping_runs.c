@@ -65,10 +65,15 @@ static void test_full(void **state)
 	assert_int_equal(mapping_runs_take(&runs, 65536, 0, &run), -ENOSPC);
 	for (i = 0; i < GB_MAX_MAPPINGS / 65536 - 1; i++)
 		(void)take(65535, 0);
-	(void)take(1, 0);
 	assert_int_equal(mapping_runs_take(&runs, 65535, 0, &run), -ENOSPC);
 	assert_int_equal(run.first, 77);
-	assert_int_equal(take(32768, 0).first, GB_MAX_MAPPINGS - 65536 + 16);
+	(void)take(32768, 0);
+	assert_int_equal(mapping_runs_take(&runs, 16385, 0, &run), -ENOSPC);
+	/* Those of the usual sizes have what is left to themselves. */
+	for (i = 0; i < 32; i++)
+		(void)take(1024, 0);
+	assert_int_equal(mapping_runs_take(&runs, 1, 0, &run), -ENOSPC);
+	assert_int_equal(runs.top, GB_MAX_MAPPINGS);
 }
 
 /* What cannot be remembered is lost, and nothing else. */

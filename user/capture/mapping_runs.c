@@ -11,6 +11,7 @@
 
 #define GRACE_NS NS_PER_SEC
 #define MIN_RUN 16u
+#define USUAL_CLASS 6 /* 1024 mappings: more than nearly all programs have */
 #define MAX_RUN (MIN_RUN << (MAPPING_RUN_CLASSES - 1))
 
 void mapping_runs_close(struct mapping_runs *runs)
@@ -41,7 +42,7 @@ static int take_free(struct mapping_runs *runs, uint32_t size_class, uint64_t no
 int mapping_runs_take(struct mapping_runs *runs, size_t count, uint64_t now_ns,
 		      struct mapping_run *out)
 {
-	uint32_t size_class = 0;
+	uint32_t size_class = 0, left;
 
 	if (count >= MAX_RUN) /* what GB_MAPPING_STEPS can search */
 		return -ENOSPC;
@@ -49,7 +50,8 @@ int mapping_runs_take(struct mapping_runs *runs, size_t count, uint64_t now_ns,
 		size_class++;
 	if (!take_free(runs, size_class, now_ns, out))
 		return 0;
-	if (MIN_RUN << size_class > GB_MAX_MAPPINGS - runs->top)
+	left = GB_MAX_MAPPINGS - runs->top;
+	if (MIN_RUN << size_class > (size_class > USUAL_CLASS ? left / 2 : left))
 		return -ENOSPC;
 	*out = (struct mapping_run){.first = runs->top, .size_class = size_class};
 	runs->top += MIN_RUN << size_class;

@@ -30,7 +30,10 @@ struct mapping_runs {
 
 void mapping_runs_close(struct mapping_runs *runs);
 
-/* A run for `count` mappings. 0, or -ENOSPC: too many of them, or the array is full. */
+/*
+ * A run for `count` mappings. 0, or -ENOSPC: too many of them, or the array is full. Of what was never used, a run of
+ * more than 1024 gets half at most, so something is left for others.
+ */
 int mapping_runs_take(struct mapping_runs *runs, size_t count, uint64_t now_ns,
 		      struct mapping_run *out);
 

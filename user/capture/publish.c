@@ -2,7 +2,7 @@
 /*
  * publish.c - see publish.h.
  *
- * A run of mappings is never changed while a process points at it: the new set goes into another run (mapping_runs.h).
+ * Processes with many mappings wait for their turn when these change (layouts.h); until then they have those from before.
  */
 #include "capture/publish.h"
 
@@ -10,8 +10,7 @@
 #include "base/clock.h"
 #include "capture/file_tables.h"
 #include "capture/kernel_side.h"
-#include "capture/mapping_runs.h"
-#include "capture/mapping_set.h"
+#include "capture/layouts.h"
 #include "recording/sample_frames.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -29,11 +28,11 @@
 /* What one process has in the kernel; by process number. */
 struct published {
 	struct process *process; /* NULL: it was never noted */
-	struct mapping_set set;
-	uint64_t applied; /* of the mappings that were added to the address space are in `set` */
-	struct mapping_run run;
-	bool has_run, is_noted, is_over;
-	bool is_forgotten; /* it is over, and its set is gone */
+	struct layout *layout; /* NULL: it has none yet, or no more */
+	bool is_noted, is_over;
+	bool is_due; /* its turn has come */
+	bool found_no_room; /* that was counted */
+	bool is_forgotten; /* it is over, and its layout is gone */
 	uint64_t over_ns;
 };
 
@@ -41,6 +40,7 @@ struct publisher {
 	struct kernel_side *kernel;
 	struct kernel_tables maps;
 	struct file_tables *files;
+	struct layouts *layouts;
 	uint64_t no_room; /* processes that found the maps full */
 	struct {
 		struct published *items;
@@ -55,12 +55,6 @@ struct publisher {
 		size_t count, capacity;
 		/* the mappings of those that ended are kept for a moment: raw samples may be on their way */
 	} over;
-	struct {
-		struct gb_mapping *items;
-		size_t capacity;
-	} plain; /* for publisher_unwind() */
-	struct mapping_runs runs;
-	uint32_t generation; /* of the set of mappings published last */
 };
 
 /* ---- open, close ------------------------------------------------------------------ */
@@ -89,6 +83,8 @@ int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t 
 			(uint32_t)(max_bytes / (GB_POOL_CHUNKS * sizeof(struct gb_chunk)));
 		err = file_tables_open(&publisher->files, &memory);
 	}
+	if (!err)
+		err = layouts_open(&publisher->layouts, publisher->maps.mappings, publisher->files);
 	if (err) {
 		publisher_close(publisher);
 		return err;
@@ -104,12 +100,12 @@ void publisher_close(struct publisher *publisher)
 	if (!publisher)
 		return;
 	for (i = 0; i < publisher->processes.count; i++)
-		mapping_set_clear(&publisher->processes.items[i].set);
-	mapping_runs_close(&publisher->runs);
+		layouts_drop(publisher->layouts, publisher->processes.items[i].layout,
+			     clock_now_ns());
+	layouts_close(publisher->layouts);
 	free(publisher->processes.items);
 	free(publisher->noted.items);
 	free(publisher->over.items);
-	free(publisher->plain.items);
 	file_tables_close(publisher->files);
 	free(publisher);
 }
@@ -140,62 +136,51 @@ static int published_of(struct publisher *publisher, const struct process *proce
 	return 0;
 }
 
-/* The files that `process` has mapped since the last time. */
-static int want_files(struct publisher *publisher, const struct process *process)
+static int want_file(void *context, const struct mapping *mapping)
 {
-	struct mapping_list list = {0};
-	struct published *published;
-	size_t i;
-	int err;
+	struct publisher *publisher = context;
 
-	err = published_of(publisher, process, &published);
-	if (!err)
-		err = address_space_list(&process->space, published->applied, &list);
-	for (i = 0; i < list.count && !err; i++)
-		err = file_tables_want(publisher->files, list.items[i].mapping.object);
-	free(list.items);
-	return err;
+	return file_tables_want(publisher->files, mapping->object);
 }
 
-/* Compiles and stores the tables of all new files. */
-static int load_tables(struct publisher *publisher, bool *changed)
+/* Whose turn it is, of those that were noted; the files that these have mapped are wanted. */
+static int choose_due(struct publisher *publisher, uint64_t now_ns)
 {
 	int err, first = 0;
 	size_t i;
 
 	for (i = 0; i < publisher->noted.count; i++) {
-		err = want_files(publisher, publisher->noted.items[i]);
+		struct process *process = publisher->noted.items[i];
+		struct published *published = &publisher->processes.items[process->number];
+
+		published->is_due = true;
+		if (process->died_ns || layout_is_of(published->layout, &process->space))
+			continue;
+		published->is_due = layouts_may_make(publisher->layouts, &process->space,
+						     !published->layout, now_ns);
+		err = published->is_due ? address_space_now(&process->space, want_file, publisher)
+					: 0;
+		published->is_due = published->is_due && !err;
 		first = first ? first : err;
 	}
-	err = file_tables_load(publisher->files, clock_now_ns(), changed);
-	return first ? first : err;
+	return first;
 }
 
-/* ---- the mappings of a process ---------------------------------------------------------- */
-
-static void use_file(void *context, uint32_t object, int change)
+/* Compiles and stores the tables of all new files. */
+static int load_tables(struct publisher *publisher, uint64_t now_ns, bool *changed)
 {
-	struct publisher *publisher = context;
+	int first = choose_due(publisher, now_ns);
+	int err = file_tables_load(publisher->files, now_ns, changed);
 
-	file_tables_use(publisher->files, object, change, clock_now_ns());
+	return first ? first : err;
 }
 
 /* ---- publishing --------------------------------------------------------------------------- */
 
-static void give_run(struct publisher *publisher, struct published *published)
-{
-	if (published->has_run)
-		mapping_runs_give(&publisher->runs, &published->run, clock_now_ns());
-	published->has_run = false;
-}
-
 static void forget(struct publisher *publisher, struct published *published)
 {
-	size_t i;
-
-	for (i = 0; i < published->set.count; i++)
-		use_file(publisher, published->set.items[i].object, -1);
-	mapping_set_clear(&published->set);
+	layouts_drop(publisher->layouts, published->layout, clock_now_ns());
+	published->layout = NULL;
 	published->is_forgotten = true;
 }
 
@@ -226,110 +211,55 @@ static void retire(struct publisher *publisher, const struct process *process,
 	published->is_over = true;
 	published->over_ns = clock_now_ns();
 	/* The entry may be the next image's by now, or a reused pid's; then it has another exec_id or run. */
-	if (published->has_run)
-		kernel_side_drop_process(publisher->kernel, process->tgid, published->run.first);
-	give_run(publisher, published);
+	if (published->layout)
+		kernel_side_drop_process(publisher->kernel, process->tgid,
+					 layout_place(published->layout).first);
 	if (ARRAY_ROOM(&publisher->over))
 		forget(publisher, published);
 	else
 		publisher->over.items[publisher->over.count++] = process->number;
 }
 
-static void publish_run(struct publisher *publisher, const struct process *process,
-			struct published *published)
+static void count_no_room(struct publisher *publisher, struct published *published)
 {
-	struct gb_process_map value = {.count = (uint32_t)published->set.count,
-				       .exec_id = process->exec_id};
-	struct mapping_run run;
-	size_t i;
-	int err;
-
-	err = mapping_runs_take(&publisher->runs, published->set.count, clock_now_ns(), &run);
-	if (err) {
-		publisher->no_room++;
-		return;
-	}
-	for (i = 0; i < published->set.count; i++)
-		publisher->maps.mappings[run.first + i] = published->set.items[i].mapping;
-	value.first = run.first;
-	if (!++publisher->generation)
-		publisher->generation = 1; /* 0: no set of mappings has it */
-	value.generation = publisher->generation;
-	err = kernel_side_set_process(publisher->kernel, process->tgid, &value);
-	give_run(publisher, published);
-	published->run = run;
-	published->has_run = true;
-	if (err)
-		publisher->no_room++;
+	publisher->no_room += !published->found_no_room;
+	published->found_no_room = true;
 }
 
-static int resolve(struct publisher *publisher, const struct mapping *mapping,
-		   struct live_mapping *out)
+/* Points the kernel at the layout that the process has. */
+static void point(struct publisher *publisher, const struct process *process,
+		  struct published *published)
 {
-	*out = (struct live_mapping){.object = mapping->object->number};
-	out->mapping.begin = mapping->start;
-	out->mapping.end = mapping->end;
-	out->has_code =
-		file_tables_resolve(publisher->files, out->object, mapping->offset, &out->mapping);
-	return file_tables_want(publisher->files, mapping->object);
-}
+	struct gb_process_map value = layout_place(published->layout);
 
-/* Adds what the process has mapped since the last time to its set. */
-static int lay_out(struct publisher *publisher, const struct process *process,
-		   struct published *published)
-{
-	const struct mapping_counter counter = {.count = use_file, .context = publisher};
-	struct mapping_list list = {0};
-	struct live_mapping item;
-	size_t i;
-	int err;
-
-	err = address_space_list(&process->space, published->applied, &list);
-	for (i = 0; i < list.count && !err; i++) {
-		/* The vsyscall page is the kernel's, and the search compares as signed numbers. */
-		if (list.items[i].mapping.end > INT64_MAX)
-			continue;
-		err = resolve(publisher, &list.items[i].mapping, &item);
-		if (!err)
-			err = mapping_set_overlay(&published->set, &item, &counter);
-		if (!err)
-			published->applied = list.items[i].sequence;
-	}
-	free(list.items);
-	return err;
+	value.exec_id = process->exec_id;
+	if (kernel_side_set_process(publisher->kernel, process->tgid, &value))
+		count_no_room(publisher, published);
 }
 
 static int publish(struct publisher *publisher, struct process *process)
 {
-	struct published *published;
+	struct published *published = &publisher->processes.items[process->number];
+	const uint64_t now_ns = clock_now_ns();
+	struct layout *layout;
 	int err;
 
-	err = published_of(publisher, process, &published);
-	if (err)
-		return err;
 	published->is_noted = false;
-	err = published->is_over ? 0 : lay_out(publisher, process, published);
 	if (process->died_ns) {
 		retire(publisher, process, published);
-		return err;
+		return 0;
 	}
-	if (!err)
-		publish_run(publisher, process, published);
-	return err;
-}
-
-/* The mappings alone, as the unwinder wants them. */
-static const struct gb_mapping *plain_mappings(struct publisher *publisher,
-					       const struct published *published)
-{
-	size_t i;
-
-	if (array_reserve((void **)&publisher->plain.items, &publisher->plain.capacity,
-			  published->set.count + 1, sizeof(*publisher->plain.items)))
-		return NULL;
-	for (i = 0; i < published->set.count; i++)
-		publisher->plain.items[i] = published->set.items[i].mapping;
-	return publisher->plain.items;
+	err = layouts_get(publisher->layouts, &process->space, now_ns, &layout);
+	if (err == -ENOSPC) {
+		count_no_room(publisher, published);
+		return 0;
+	}
+	if (err)
+		return err;
+	layouts_drop(publisher->layouts, published->layout, now_ns);
+	published->layout = layout;
+	point(publisher, process, published);
+	return 0;
 }
 
 void publisher_unwind(struct publisher *publisher, const struct process *process,
@@ -344,8 +274,10 @@ void publisher_unwind(struct publisher *publisher, const struct process *process
 	if (user.words >= GB_RAW_REGS && !published_of(publisher, process, &published)) {
 		sample.words = words + GB_RAW_REGS;
 		sample.word_count = user.words - GB_RAW_REGS;
-		sample.mappings = plain_mappings(publisher, published);
-		sample.mapping_count = sample.mappings ? published->set.count : 0;
+		if (published->layout) {
+			sample.mappings = layout_mappings(publisher->layouts, published->layout);
+			sample.mapping_count = layout_place(published->layout).count;
+		}
 		out->runs[user.run].words =
 			(__u16)raw_sample_unwind(file_tables_store(publisher->files), &sample,
 						 (uint64_t *)out->pc + user.at, &out->user_end);
@@ -371,43 +303,52 @@ int publisher_note(struct publisher *publisher, struct process *process)
 }
 
 /* Files have got tables after they were mapped: the processes that map them are published again. */
-static void refresh(struct publisher *publisher)
+static void refresh(struct publisher *publisher, uint64_t now_ns)
 {
-	size_t i, j;
+	size_t i;
 
+	layouts_begin_refresh(publisher->layouts);
 	for (i = 0; i < publisher->processes.count; i++) {
 		struct published *published = &publisher->processes.items[i];
-		bool changed = false;
 
-		for (j = 0; j < published->set.count && !published->is_over; j++) {
-			struct live_mapping *item = &published->set.items[j];
-
-			if (item->has_code)
-				changed |= file_tables_refresh(publisher->files, item->object,
-							       &item->mapping);
-		}
-		if (changed)
-			publish_run(publisher, published->process, published);
+		if (published->layout && !published->is_over &&
+		    layouts_refresh(publisher->layouts, &published->layout, now_ns))
+			point(publisher, published->process, published);
 	}
+}
+
+/* Those whose turn it is. The others stay noted, in their order. */
+static int publish_due(struct publisher *publisher)
+{
+	int err, first = 0;
+	size_t kept = 0, i;
+
+	for (i = 0; i < publisher->noted.count; i++) {
+		struct process *process = publisher->noted.items[i];
+
+		if (!publisher->processes.items[process->number].is_due) {
+			publisher->noted.items[kept++] = process;
+			continue;
+		}
+		err = publish(publisher, process);
+		first = first ? first : err;
+	}
+	publisher->noted.count = kept;
+	return first;
 }
 
 int publisher_flush(struct publisher *publisher)
 {
+	const uint64_t now_ns = clock_now_ns();
 	bool changed;
 	int err, first;
-	size_t i;
 
 	forget_those_over(publisher);
-	first = load_tables(publisher, &changed);
+	first = load_tables(publisher, now_ns, &changed);
 	if (changed)
-		refresh(publisher);
-	for (i = 0; i < publisher->noted.count; i++) {
-		err = publish(publisher, publisher->noted.items[i]);
-		if (err && !first)
-			first = err;
-	}
-	publisher->noted.count = 0;
-	return first;
+		refresh(publisher, now_ns);
+	err = publish_due(publisher);
+	return first ? first : err;
 }
 
 /* ---- forgetting --------------------------------------------------------------------------- */
@@ -436,9 +377,6 @@ bool publisher_forget_object(struct publisher *publisher, const struct object *o
 
 size_t publisher_bytes(const struct publisher *publisher)
 {
-	size_t bytes = publisher->processes.capacity * sizeof(struct published), i;
-
-	for (i = 0; i < publisher->processes.count; i++)
-		bytes += publisher->processes.items[i].set.capacity * sizeof(struct live_mapping);
-	return bytes + file_tables_bytes(publisher->files);
+	return publisher->processes.capacity * sizeof(struct published) +
+	       layouts_bytes(publisher->layouts) + file_tables_bytes(publisher->files);
 }

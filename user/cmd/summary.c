@@ -36,7 +36,10 @@ static void print_overwritten_processes(const struct counters *counters)
 
 static void print_overwritten(const struct counters *counters)
 {
-	double held_s = (double)(counters->end_ns - counters->from_ns) / NS_PER_SEC;
+	/* What was overwritten last may be later than what was taken in last. */
+	const uint64_t held_ns =
+		counters->end_ns > counters->from_ns ? counters->end_ns - counters->from_ns : 0;
+	const double held_s = (double)held_ns / NS_PER_SEC;
 
 	if (counters->is_ring) {
 		log_info("the buffer held the last %.1f s; %" PRIu64
