@@ -162,6 +162,23 @@ static void test_not_ours(void **state)
 	assert_null(find(&other).servers);
 }
 
+/* Where packages put no files, others can: such a file is not even opened. */
+static void test_not_where_packages_are(void **state)
+{
+	struct profile_file file;
+
+	if (!make_system("/opt/libx.so\n/usr/lib/../../opt/libx.so\n", "ID=debian\n"))
+		skip();
+	assert_true(fixture_run("mkdir -p opt && cp lib.so opt/libx.so"));
+	file = stripped();
+	file.path = (char *)"/opt/libx.so";
+	assert_string_equal(find(&file).package, "");
+	assert_null(find(&file).servers);
+	file.path = (char *)"/usr/lib/../../opt/libx.so";
+	assert_string_equal(find(&file).package, "");
+	assert_null(find(&file).servers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_debug_package),
 		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_not_ours),
+		cmocka_unit_test(test_not_where_packages_are),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_make, fixture_remove);

@@ -23,14 +23,32 @@
 
 /* ---- is it this system's? -------------------------------------------------------------------- */
 
-/* Not another one's of the same name, such as a container's. */
+/* Whether it lies where packages put their files, and nobody else does. */
+static bool is_of_packages(const char *path)
+{
+	static const char *const places[] = {"/usr/bin/", "/usr/sbin/", "/usr/lib",   "/bin/",
+					     "/sbin/",    "/lib",       "/usr/games/"};
+	size_t i;
+
+	if (strstr(path, "/../"))
+		return false;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (!strncmp(path, places[i], strlen(places[i])))
+			return true;
+	return false;
+}
+
+/*
+ * Not another one's of the same name, such as a container's. Nothing is opened where anybody but the system could have put
+ * it.
+ */
 static bool is_ours(const char *root, const struct profile_file *file)
 {
 	struct build_id found = {0};
 	char path[PATH_BYTES];
 	int fd, err;
 
-	if (!file->wanted.size ||
+	if (!file->wanted.size || !is_of_packages(file->path) ||
 	    snprintf(path, sizeof(path), "%s%s", root, file->path) >= (int)sizeof(path))
 		return false;
 	fd = elf_open_path(NULL, path);
@@ -87,19 +105,6 @@ static const struct {
 	{"opensuse-tumbleweed", "https://debuginfod.opensuse.org"},
 };
 
-/* Whether it lies where packages put their files, and nobody else does. */
-static bool is_of_packages(const char *path)
-{
-	static const char *const places[] = {"/usr/bin/", "/usr/sbin/", "/usr/lib",   "/bin/",
-					     "/sbin/",    "/lib",       "/usr/games/"};
-	size_t i;
-
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (!strncmp(path, places[i], strlen(places[i])))
-			return true;
-	return false;
-}
-
 static const char *find_servers(const char *root)
 {
 	char text[4096], line[64];
@@ -125,7 +130,6 @@ struct names_remedy names_remedy_find(const char *root, const struct profile_fil
 	if (file->trouble != SYMBOL_TROUBLE_STRIPPED || !is_ours(root, file))
 		return remedy;
 	find_debug_package(root, file->path, &remedy);
-	if (is_of_packages(file->path))
-		remedy.servers = find_servers(root);
+	remedy.servers = find_servers(root);
 	return remedy;
 }

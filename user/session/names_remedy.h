@@ -17,7 +17,7 @@ struct names_remedy {
 };
 
 /*
- * What brings names to a file, if it is one of this system's, of that build. `root` stands before all paths of the
+ * What brings names to a file, if it is one of this system's, of that build, and lies where packages put theirs. `root` stands before all paths of the
  * system, "" as a rule. Reads lists of packages, runs nothing.
  */
 struct names_remedy names_remedy_find(const char *root, const struct profile_file *file);
