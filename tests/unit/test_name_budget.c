@@ -272,6 +272,22 @@ static void longer_names_than_are_kept(void **state)
 	symbol_files_close(files);
 }
 
+/* Where functions are is not looked for in a terabyte of code. */
+static void more_code_than_is_walked(void **state)
+{
+	struct symbol_files *files = open_symbol_files();
+	struct symbol_file *file;
+	struct symbol symbol;
+	struct made_elf elf;
+
+	made_begin(&elf, fixture_path("huge.so"), 1ULL << 40);
+	made_end(&elf, (1ULL << 40) + 8192);
+	file = add_path(files, fixture_path("huge.so"));
+	assert_int_equal(symbol_file_function(file, MADE_CODE, &symbol), -ENOEXEC);
+	assert_int_equal(trouble_of(file), SYMBOL_TROUBLE_TOO_LARGE);
+	symbol_files_close(files);
+}
+
 /* Without build ids the whole of a debug file would have to be read. */
 static void debug_file_too_large_to_sum_up(void **state)
 {
@@ -368,6 +384,7 @@ int main(void)
 		cmocka_unit_test_setup(functions_within_functions, set_budget),
 		cmocka_unit_test(longer_names_than_are_kept),
 		cmocka_unit_test(a_lookup_that_is_given_up),
+		cmocka_unit_test(more_code_than_is_walked),
 		cmocka_unit_test(debug_file_too_large_to_sum_up),
 		cmocka_unit_test(embedded_symbols_that_unpack_to_too_much),
 	};

@@ -19,7 +19,7 @@ struct cancel {
 	uint32_t ticks;
 };
 
-#define CANCEL_LOOK_EVERY 256 /* of what takes microseconds */
+#define CANCEL_LOOK_EVERY 64 /* of what takes microseconds, and now and then a millisecond */
 
 static inline bool cancel_look(struct cancel *cancel)
 {

@@ -312,8 +312,6 @@ static int on_node(void *context, uint32_t number, uint32_t prefix, const struct
 {
 	struct process_walk *walk = context;
 
-	if (is_cancelled(walk))
-		return -EINTR;
 	return stacks_add_node(walk->shown.stacks, number, prefix, frame);
 }
 

@@ -328,7 +328,10 @@ static int read_functions(struct symbol_file *file)
 	err = function_list_open(&file->functions,
 				 &(struct unwind_source){elf->fd, elf->image, elf->size});
 	elf_file_close(elf);
-	return err;
+	if (err != -EFBIG)
+		return err;
+	file->is_too_large = true;
+	return -ENOEXEC;
 }
 
 static int need_functions(struct symbol_file *file)
