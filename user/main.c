@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* main.c - picks the command, runs it, returns its exit status. */
+#include "base/fd.h"
 #include "base/temporary.h"
 #include "cmd/command_table.h"
 #include "service/service.h"
@@ -10,6 +11,7 @@ int main(int argc, char **argv)
 {
 	const struct command_row *command;
 
+	fd_open_standard();
 	service_main(argc, argv);
 	temporary_guard();
 	for (command = commands; argc > 1 && command->name; command++)

@@ -26,6 +26,7 @@
 
 static const struct account nobody_asked;
 static sigset_t empty_mask;
+static const struct command_legacy legacy = {.mask = &empty_mask};
 
 #define SH(script) ((char *[]){(char *)"/bin/sh", (char *)"-c", (char *)(script), NULL})
 #define PROGRAM(path) ((char *[]){(char *)(path), NULL})
@@ -34,7 +35,7 @@ static struct command *start(char *const argv[])
 {
 	struct command *command = NULL;
 
-	assert_int_equal(command_start(&command, argv, &nobody_asked, &empty_mask), 0);
+	assert_int_equal(command_start(&command, argv, &nobody_asked, &legacy), 0);
 	assert_true(command_pid(command) > 0);
 	return command;
 }
@@ -106,13 +107,14 @@ static void test_no_handlers(void **state)
 	int i, status;
 
 	for (i = 0; i < 4; i++) {
+		const struct command_legacy unblocked = {.mask = &before};
 		const int number = numbers[i % 3];
 
 		sigemptyset(&block);
 		sigaddset(&block, number);
 		assert_int_equal(sigprocmask(SIG_BLOCK, &block, &before), 0);
 		signal(number, i < 3 ? ignore : SIG_IGN);
-		assert_int_equal(command_start(&command, SH("exit 3"), &nobody, &before), 0);
+		assert_int_equal(command_start(&command, SH("exit 3"), &nobody, &unblocked), 0);
 		assert_int_equal(kill(command_pid(command), number), 0);
 		assert_int_equal(command_release(command), 0);
 		assert_int_equal(command_wait(command, true, &status), 1);
@@ -240,7 +242,7 @@ static void test_runs_as_user(void **state)
 	assert_int_equal(command_start(&command,
 				       SH("test $(id -u).$(id -g).$(id -G).$HOME.$USER = "
 					  "1234.5678.5678./h.someone"),
-				       &account, &empty_mask),
+				       &account, &legacy),
 			 0);
 	assert_int_equal(command_release(command), 0);
 	assert_int_equal(command_wait(command, true, &status), 1);
@@ -325,7 +327,7 @@ static int start_with_few_descriptors(void *context)
 	close(first);
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		return 1;
-	err = command_start(&command, SH("exit 0"), &nobody_asked, &empty_mask);
+	err = command_start(&command, SH("exit 0"), &nobody_asked, &legacy);
 	if (spare >= 4)
 		command_close(command);
 	else if (command || err != -EMFILE ||
@@ -345,7 +347,7 @@ static void test_no_descriptors(void **state)
 static int start_and_close(void *context)
 {
 	struct command *command;
-	int err = command_start(&command, SH("exit 0"), &nobody_asked, &empty_mask);
+	int err = command_start(&command, SH("exit 0"), &nobody_asked, &legacy);
 
 	if (!err)
 		command_close(command);

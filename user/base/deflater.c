@@ -4,12 +4,14 @@
  * to the thread that took it.
  */
 #include "base/deflater.h"
+#include "base/helper_thread.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -33,6 +35,7 @@ struct deflater {
 	pthread_mutex_t lock;
 	pthread_cond_t given, finished;
 	pthread_t thread;
+	int nice; /* of who started it */
 	bool is_started; /* the thread was started, or could not be */
 	bool has_thread, is_closing;
 	unsigned int busy; /* jobs that the thread has taken */
@@ -103,6 +106,9 @@ static void *work(void *context)
 	struct deflater *deflater = context;
 	struct deflater_job *job;
 
+	helper_thread_give_up_rights();
+	/* What is waited for has the priority of who waits, also if that is not given on. */
+	(void)setpriority(PRIO_PROCESS, 0, deflater->nice);
 	pthread_mutex_lock(&deflater->lock);
 	while (!deflater->is_closing) {
 		job = pop(&deflater->waiting);
@@ -128,6 +134,7 @@ static void start(struct deflater *deflater)
 	sigset_t all, before;
 
 	deflater->is_started = true;
+	deflater->nice = getpriority(PRIO_PROCESS, 0);
 	sigfillset(&all);
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || pthread_sigmask(SIG_SETMASK, &all, &before))
 		return;

@@ -106,6 +106,16 @@ int fd_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+void fd_open_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	fd_close(&fd);
+}
+
 void fd_close(int *fd)
 {
 	int saved = errno;

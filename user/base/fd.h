@@ -20,6 +20,9 @@ int fd_pread_all(int fd, void *data, size_t size, off_t offset);
 /* Writes all of it, whatever write(2) takes at a time. 0 or -errno. */
 int fd_write_all(int fd, const void *data, size_t size);
 
+/* Whoever started us may have closed descriptors 0 to 2; then they are /dev/null, so that no file of ours has such a number. */
+void fd_open_standard(void);
+
 /* close(2) unless *fd < 0, then *fd = -1. errno is kept. */
 void fd_close(int *fd);
 

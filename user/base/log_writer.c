@@ -3,6 +3,7 @@
 #include "base/log_writer.h"
 
 #include "base/fd.h"
+#include "base/helper_thread.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -71,6 +72,7 @@ static void write_piece(void)
 
 static void *run(void *context)
 {
+	helper_thread_give_up_rights();
 	pthread_mutex_lock(&writer.lock);
 	while (writer.used || !writer.is_closing) {
 		if (writer.used) {

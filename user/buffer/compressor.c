@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/helper_thread.h"
 #include "buffer/chunk.h"
 #include "buffer/chunk_codec.h"
 
@@ -70,6 +71,7 @@ static void *work(void *context)
 	struct chunk *chunk, *twin;
 	int err;
 
+	helper_thread_keep_nice();
 	atomic_store(&compressor->tid, gettid());
 	while ((chunk = source->take(source->context))) {
 		twin = NULL;
@@ -86,6 +88,7 @@ static void *try_idle(void *context)
 {
 	struct compressor *compressor = context;
 
+	helper_thread_keep_nice();
 	compressor->may_idle = set_policy(0, SCHED_IDLE) && set_policy(0, SCHED_OTHER);
 	return NULL;
 }

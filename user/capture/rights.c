@@ -6,11 +6,9 @@
 #include "base/fd.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <unistd.h>
 
 #ifndef CAP_PERFMON
@@ -56,6 +54,17 @@ static bool has(cap_t held, cap_value_t value)
 static bool has_right(cap_t held, const struct right *right)
 {
 	return has(held, right->value) || has(held, right->other);
+}
+
+bool rights_records_with(cap_t held, cap_value_t value)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
+		if (rights[i].value == value ||
+		    (rights[i].other == value && !has(held, rights[i].value)))
+			return true;
+	return value == CAP_SYSLOG; /* names of kernel functions */
 }
 
 static void append(char *text, size_t text_bytes, const char *separator, const char *more)

@@ -6,9 +6,17 @@
 #ifndef GECKOBPF_CAPTURE_RIGHTS_H
 #define GECKOBPF_CAPTURE_RIGHTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/capability.h>
 
 struct error;
+
+/*
+ * Whether recording takes that capability of those that are held: one that includes others only where these are not
+ * held themselves, as on kernels that do not know them.
+ */
+bool rights_records_with(cap_t held, cap_value_t value);
 
 /* Whether we have all that is needed to record. 0 or -EPERM. */
 int rights_check(struct error *error);

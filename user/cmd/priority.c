@@ -21,8 +21,11 @@ static int raise_to_real_time(struct priority *priority)
 {
 	int err = set_policy(SCHED_RR | SCHED_RESET_ON_FORK, 1);
 
-	if (!err)
+	if (!err) {
 		priority->now = "SCHED_RR 1";
+		/* For priority_ease(), which may not be allowed to. */
+		(void)setpriority(PRIO_PROCESS, 0, BEST_NICE);
+	}
 	return err;
 }
 
@@ -60,7 +63,7 @@ void priority_ease(const struct priority *priority)
 {
 	if (!priority->is_ours)
 		return;
-	/* Where that is not allowed, it was never real-time. */
-	(void)set_policy(SCHED_OTHER, 0);
+	/* To let threads inherit it is a privilege that is gone by now; base/limits.h lets each have it. */
+	(void)set_policy(SCHED_OTHER | SCHED_RESET_ON_FORK, 0);
 	(void)setpriority(PRIO_PROCESS, 0, BEST_NICE);
 }

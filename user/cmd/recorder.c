@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/log_writer.h"
 #include "cmd/control.h"
@@ -46,6 +47,7 @@ struct recorder {
 	struct control *control; /* NULL: it was not asked for */
 	int signal_fd;
 	sigset_t old_mask;
+	struct limits old_limits;
 	bool has_losses; /* of what was saved last */
 	bool is_stopped; /* through --control */
 	unsigned int stop_count; /* signals that asked to stop */
@@ -359,17 +361,6 @@ static int start_failed(const struct recorder *recorder, int err, const struct e
 	return EXIT_FAILURE;
 }
 
-/* Files that are mapped stay open: as many descriptors as we may have. */
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static void raise_priority(struct recorder *recorder)
 {
 	priority_raise(&recorder->priority);
@@ -461,13 +452,14 @@ static int open_session(struct recorder *recorder, struct error *error)
 				   recorder->options->control_out);
 	if (err)
 		return error_set(error, err, "start", "%s", strerror(-err));
-	raise_limit();
+	limits_raise(&recorder->old_limits);
 	fit_memory(config);
 	if (!recorder->options->keeps_priority)
 		raise_priority(recorder);
 	recorder->progress.style = recorder->options->progress;
 	config->progress = &recorder->progress;
-	config->command_mask = &recorder->old_mask;
+	config->legacy.mask = &recorder->old_mask;
+	config->legacy.limits = &recorder->old_limits;
 	config->on_event = on_event;
 	config->is_cancelled = is_cancelled;
 	config->context = recorder;

@@ -24,6 +24,7 @@
 
 #include "session/event.h"
 #include "session/phase.h"
+#include "target/command.h"
 
 struct format;
 struct progress_view;
@@ -34,8 +35,7 @@ struct session_config {
 	size_t pid_count;
 	bool all; /* every process on the machine; or */
 	char **argv; /* a command, NULL-terminated */
-	const sigset_t *
-		command_mask; /* the signals that it has blocked; NULL: those that the caller has */
+	struct command_legacy legacy; /* what the command gets back */
 	bool children; /* and their descendants: those that run already, and those to come */
 	const char *
 		threads; /* only threads with such names have samples: see capture/thread_names.h; NULL: all */

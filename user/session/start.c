@@ -16,6 +16,7 @@
 #include "capture/sideband.h"
 #include "capture/sources.h"
 #include "recording/records.h"
+#include "session/confinement.h"
 #include "session/retention.h"
 #include "session/save.h"
 #include "session/state.h"
@@ -229,6 +230,8 @@ int session_start(struct session *session, struct error *error)
 		err = stream_open(&session->stream, session, error);
 	if (!err)
 		err = targets_start_command(session, error);
+	if (!err)
+		err = confinement_begin(session, error);
 	if (!err)
 		err = open_capture(session, error);
 	if (!err)

@@ -119,8 +119,7 @@ int targets_start_command(struct session *session, struct error *error)
 
 	if (!argv)
 		return 0;
-	err = command_start(&session->command, argv, &session->account,
-			    session->config->command_mask);
+	err = command_start(&session->command, argv, &session->account, &session->config->legacy);
 	if (!err)
 		err = session_watch(session, command_fd(session->command));
 	if (err)

@@ -3,6 +3,7 @@
 #include "target/command.h"
 
 #include "base/fd.h"
+#include "base/limits.h"
 #include "target/account.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ static void drop_handlers(void)
 
 /* The child's side; never returns. */
 static void run_child(int go_fd, int error_fd, char *const argv[], const struct account *user,
-		      const sigset_t *mask)
+		      const struct command_legacy *legacy)
 {
 	int err = 0;
 	char go;
@@ -48,8 +49,10 @@ static void run_child(int go_fd, int error_fd, char *const argv[], const struct 
 	drop_handlers();
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
-	if (mask)
-		sigprocmask(SIG_SETMASK, mask, NULL);
+	if (legacy->mask)
+		sigprocmask(SIG_SETMASK, legacy->mask, NULL);
+	if (legacy->limits)
+		limits_restore(legacy->limits);
 	if (user->is_set)
 		err = account_become(user);
 	if (!err) {
@@ -75,7 +78,7 @@ static int open_pipes(int go[2], int error[2])
 }
 
 int command_start(struct command **out, char *const argv[], const struct account *user,
-		  const sigset_t *mask)
+		  const struct command_legacy *legacy)
 {
 	struct command *command = calloc(1, sizeof(*command));
 	int go[2], error[2], err;
@@ -91,7 +94,7 @@ int command_start(struct command **out, char *const argv[], const struct account
 	if (command->pid == 0) {
 		close(go[1]);
 		close(error[0]);
-		run_child(go[0], error[1], argv, user, mask);
+		run_child(go[0], error[1], argv, user, legacy);
 	}
 	err = command->pid < 0 ? -errno : 0;
 	fd_close(&go[0]);

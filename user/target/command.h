@@ -14,13 +14,20 @@
 
 struct account;
 struct command;
+struct limits;
+
+/* What it gets back of what the caller had before it began to record; NULL: what the caller has. */
+struct command_legacy {
+	const sigset_t *mask; /* the signals that are blocked */
+	const struct limits *limits;
+};
 
 /*
- * `argv` (NULL-terminated) is borrowed. `user`: the account that it runs as, if set. `mask`: the
- * signal mask it gets; NULL: the caller's. 0 or -errno.
+ * `argv` (NULL-terminated) is borrowed. `user`: the account that it runs as, if set. Its capabilities are those that the
+ * caller has now. 0 or -errno.
  */
 int command_start(struct command **out, char *const argv[], const struct account *user,
-		  const sigset_t *mask);
+		  const struct command_legacy *legacy);
 
 /* Its pid; 0: it has ended, and was waited for. */
 pid_t command_pid(const struct command *command);

@@ -8,6 +8,8 @@
  */
 #include "unwind/compile_pool.h"
 
+#include "base/helper_thread.h"
+
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -48,6 +50,12 @@ static void *work(void *context)
 		job->error = unwind_table_compile(&job->table, &job->source);
 	}
 	return NULL;
+}
+
+static void *help(void *context)
+{
+	helper_thread_give_up_rights();
+	return work(context);
 }
 
 static uint64_t sum_bytes(const struct compile_job *jobs, size_t count)
@@ -101,7 +109,7 @@ static size_t start_helpers(struct pool *pool, size_t count, pthread_t *threads)
 		return 0;
 	if (set_scheduling(&attributes))
 		while (started < count &&
-		       !pthread_create(&threads[started], &attributes, work, pool))
+		       !pthread_create(&threads[started], &attributes, help, pool))
 			started++;
 	pthread_attr_destroy(&attributes);
 	return started;
