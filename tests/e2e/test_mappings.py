@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that map code in ways that are made to cost the recorder much, while it records another: it loses nothing of that.
+"""Programs that map code in ways that are made to cost the recorder much, while it records another: nothing is lost.
 
 The bounds are of CPU time, for that is what a busy machine does not change.
 """

@@ -61,6 +61,43 @@ static void test_mapping_details(void **state)
 	assert_int_equal(mapping->object->kind, OBJECT_ANONYMOUS);
 	assert_int_equal(mapping->object->first_pid, 10);
 }
+
+static void note_changed(void *context, struct process *process)
+{
+	++*(size_t *)context;
+}
+
+/* A process that maps without end has its share, which may become less; others keep what they have. */
+static void test_limit(void **state)
+{
+	size_t changed = 0;
+	uint64_t i;
+
+	records_listen(world.records,
+		       &(struct records_listener){.changed = note_changed, .context = &changed});
+	tell(GB_TASK_SEEN, 1, task(10, 10, 0), "a");
+	tell(GB_TASK_SEEN, 1, task(20, 20, 0), "b");
+	for (i = 0; i < 100; i++)
+		tell_map(RECORD_MAP, 2, 20, 0x2000 * (i + 1), "/modest");
+	records_limit_mappings(world.records, 1024);
+	for (i = 0; i < 3000; i++)
+		tell_map(RECORD_MAP, 3 + i, 10, 0x2000 * (i + 1), "/many");
+	assert_in_range(image_of(10, 0)->space.count, 768, 1024);
+	assert_int_equal(image_of(10, 0)->space.count +
+				 records_counts(world.records)->mappings_left_out,
+			 3000);
+	changed = 0;
+	records_limit_mappings(world.records, 256);
+	assert_int_equal(changed, 1);
+	assert_in_range(image_of(10, 0)->space.count, 192, 256);
+	assert_int_equal(image_of(10, 0)->space.count +
+				 records_counts(world.records)->mappings_left_out,
+			 3000);
+	assert_string_equal(path_at(image_of(10, 0), 0x2020, 5000), "/many");
+	assert_string_equal(path_at(image_of(10, 0), 0x2000 * 3000, 5000), "/many");
+	assert_int_equal(image_of(20, 0)->space.count, 100);
+}
+
 int main(void)
 {
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, setup_world, teardown_world)
@@ -69,6 +106,7 @@ int main(void)
 		FRESH(test_expected_mappings),
 		FRESH(test_all_mappings),
 		FRESH(test_mapping_details),
+		FRESH(test_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,10 +44,7 @@ static int add_mapping(struct records *records, const struct map_record *map,
 	err = objects_get(records->config.objects, &sighting, &mapping.object);
 	if (!err)
 		err = address_space_add(space, &mapping);
-	if (!err)
-		err = address_space_limit(space, records->most_mappings);
-	records->counts.mappings_left_out += space->left_out;
-	space->left_out = 0;
+	records_limit_space(records, space);
 	return err;
 }
 

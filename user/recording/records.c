@@ -103,9 +103,26 @@ void records_apply(struct records *records, const void *record, size_t size)
 		records->counts.bad_records++;
 }
 
+void records_limit_space(struct records *records, struct address_space *space)
+{
+	records_check(records, address_space_limit(space, records->most_mappings));
+	records->counts.mappings_left_out += space->left_out;
+	space->left_out = 0;
+}
+
 void records_limit_mappings(struct records *records, size_t most)
 {
+	size_t i;
+
 	records->most_mappings = most;
+	for (i = 0; i < processes_count(records->config.processes); i++) {
+		struct process *process = processes_at(records->config.processes, i);
+
+		if (process->space.count <= most)
+			continue;
+		records_limit_space(records, &process->space);
+		records_tell_changed(records, process);
+	}
 }
 
 void records_expire(struct records *records, const struct expire_horizon *horizon)

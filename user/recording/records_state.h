@@ -9,6 +9,7 @@
 #include "recording/records.h"
 #include "recording/sample_frames.h"
 
+struct address_space;
 struct early_mappings;
 
 struct records {
@@ -34,6 +35,8 @@ struct records {
 	} unwound;
 };
 
+/* Forgets mappings of the space if there are more than one process may have, and counts them. */
+void records_limit_space(struct records *records, struct address_space *space);
 /* Counts an event that was lost to memory, if `err` is not 0. */
 void records_check(struct records *records, int err);
 bool records_is_expected(const struct records *records, uint32_t tgid);

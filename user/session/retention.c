@@ -20,6 +20,9 @@
  */
 #define MAPPINGS_SHARE 4
 #define MAPPINGS_MIN 1024
+/* Unless many have that, and the side tables are twice what they may be: then samples are worth more. */
+#define MAPPINGS_MUCH 2
+#define MAPPINGS_LEAST 256
 
 static bool forgets_process(void *context, struct process *process)
 {
@@ -62,7 +65,7 @@ static size_t most_mappings(size_t side_bytes, size_t limit_bytes)
 	const size_t most = left / MAPPINGS_SHARE / MAPPING_BYTES;
 
 	if (most < MAPPINGS_MIN)
-		return MAPPINGS_MIN;
+		return side_bytes > MAPPINGS_MUCH * limit_bytes ? MAPPINGS_LEAST : MAPPINGS_MIN;
 	return most < MAPPINGS_MAX ? most : MAPPINGS_MAX;
 }
 
