@@ -291,6 +291,12 @@ def measure_symbols(bench):
     yield Row("symbols: read the kernel's, ms", bench.micro("kallsyms")["cpu_ms"])
 
 
+def measure_mappings(bench):
+    found = bench.micro("mappings", 50_000)
+    for name, what in (("add", "one more"), ("find", "look up an address"), ("fork", "fork, and one more")):
+        yield Row(f"50,000 mappings: {what}, ns", found[f"{name}_ns"], digits=0)
+
+
 def measure_lines(_):
     """With comments, without what bpftool made of the kernel's types."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -430,6 +436,7 @@ MEASUREMENTS = (
     (captures.measure_tree, "capture: the same document through a tree of jansson's, memory time"),
     (measure_write, "write 1 M samples as plain JSON .json.gz"),
     (measure_symbols, "symbols: read a large library look up an address kernel's"),
+    (measure_mappings, "50,000 mappings: one more look up an address fork, and one more"),
     (measure_lines, "lines of product code"),
 )
 

@@ -9,6 +9,7 @@
  *   micro write LIBRARY COUNT FILE      a recording of COUNT samples becomes a file (or "-"); frames lie in LIBRARY
  *   micro symbols LIBRARY COUNT         its symbols are read, COUNT addresses looked up
  *   micro kallsyms                      the kernel's symbols are read
+ *   micro mappings COUNT                an address space of so many; COUNT look-ups, COUNT forks
  *   micro load                          the BPF programs are loaded and attached
  *   micro tables COUNT FILE...          unwind tables of ELF files, each made COUNT times, laid out once in one store
  *
@@ -25,6 +26,7 @@
 #include "elf/elf_open.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/symbol_files.h"
+#include "target/address_space.h"
 #include "target/object.h"
 #include "target/process.h"
 #include "unwind/table.h"
@@ -332,6 +334,50 @@ static int run_kallsyms(void)
 	return 0;
 }
 
+/* ---- mappings ------------------------------------------------------------------------- */
+
+/* `count` mappings in no order; each is looked up, and each of as many forks maps one more. */
+static int time_mappings(struct address_space *space, uint64_t count)
+{
+	struct object object = {.kind = OBJECT_FILE};
+	struct mapping mapping = {.object = &object};
+	uint64_t begin_ns = cpu_now_ns(), found = 0, i;
+	int err = 0;
+
+	for (i = 0; i < count && !err; i++) {
+		mapping.start = mix(i) >> 20 << 13;
+		mapping.end = mapping.start + 4096;
+		mapping.from_ns = i + 1;
+		err = address_space_add(space, &mapping);
+	}
+	print("add_ns", (double)(cpu_now_ns() - begin_ns) / (double)count);
+	begin_ns = cpu_now_ns();
+	for (i = 0; i < count; i++)
+		found += address_space_find(space, mix(i) >> 20 << 13, count) != NULL;
+	print("find_ns", (double)(cpu_now_ns() - begin_ns) / (double)count);
+	begin_ns = cpu_now_ns();
+	for (i = 0; i < count && !err; i++) {
+		struct address_space child = {0};
+
+		mapping.start = (mix(i) >> 20 << 13) + 4096;
+		mapping.end = mapping.start + 4096;
+		err = address_space_inherit(&child, space, mapping.from_ns);
+		err = err ? err : address_space_add(&child, &mapping);
+		address_space_clear(&child);
+	}
+	print("fork_ns", (double)(cpu_now_ns() - begin_ns) / (double)count);
+	return err || found != count ? -EIO : 0;
+}
+
+static int run_mappings(uint64_t count)
+{
+	struct address_space space = {0};
+	int err = time_mappings(&space, count);
+
+	address_space_clear(&space);
+	return err;
+}
+
 /* ---- the kernel's side --------------------------------------------------------------- */
 
 static int run_load(void)
@@ -505,6 +551,8 @@ static int run(int argc, char **argv)
 		return run_write(argv[2], strtoul(argv[3], NULL, 10), argv[4]);
 	if (!strcmp(what, "symbols") && argc == 4)
 		return run_symbols(argv[2], strtoul(argv[3], NULL, 10));
+	if (!strcmp(what, "mappings") && argc == 3)
+		return run_mappings(strtoul(argv[2], NULL, 10));
 	if (!strcmp(what, "kallsyms"))
 		return run_kallsyms();
 	if (!strcmp(what, "load"))

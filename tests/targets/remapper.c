@@ -20,7 +20,7 @@
 #define PAGE 4096UL
 #define FIRST 0x100000000000UL
 #define CHILDREN 20
-#define CHILD_NS (50 * NS_PER_MS)
+#define CHILD_NS (20 * NS_PER_MS)
 
 struct kind {
 	const char *name;

@@ -114,6 +114,56 @@ static int list_moved(const struct profile_process *process, struct profile_libs
 	return err;
 }
 
+/* ---- which are listed -------------------------------------------------------------- */
+
+/* A process that maps more has mapped some files again and again. */
+#define USUAL_LIBS 256
+
+static int compare_addresses(const void *a, const void *b)
+{
+	const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* The addresses of all frames, ascending; NULL: no memory. */
+static uint64_t *sort_addresses(const struct profile_process *process, size_t *count)
+{
+	uint64_t *addresses;
+	size_t i;
+
+	*count = frames_count(process->frames);
+	addresses = malloc((*count + 1) * sizeof(*addresses));
+	if (!addresses)
+		return NULL;
+	for (i = 0; i < *count; i++)
+		addresses[i] = frames_at(process->frames, (uint32_t)i)->address;
+	qsort(addresses, *count, sizeof(*addresses), compare_addresses);
+	return addresses;
+}
+
+/* Of many, those with a frame stay: a fork of a process with 60,000 has each of them, too. 0 or -ENOMEM. */
+static int keep_needed(const struct profile_process *process, struct profile_libs *list)
+{
+	size_t count, kept = 0, at = 0, i;
+	uint64_t *addresses;
+
+	if (list->count <= USUAL_LIBS)
+		return 0;
+	addresses = sort_addresses(process, &count);
+	if (!addresses)
+		return -ENOMEM;
+	for (i = 0; i < list->count; i++) {
+		while (at < count && addresses[at] < list->items[i].start)
+			at++;
+		if (at < count && addresses[at] < list->items[i].end)
+			list->items[kept++] = list->items[i];
+	}
+	list->count = kept;
+	free(addresses);
+	return 0;
+}
+
 int gecko_libs_write(const struct profile_process *process, struct json *json)
 {
 	struct profile_libs list = {0};
@@ -122,6 +172,8 @@ int gecko_libs_write(const struct profile_process *process, struct json *json)
 
 	if (!libs_hide_addresses(process->libs))
 		err = libs_list(&process->process->space, frames_objects(process->frames), &list);
+	if (!err)
+		err = keep_needed(process, &list);
 	if (!err)
 		err = list_moved(process, &list);
 	json_array_begin(json);
