@@ -4,13 +4,16 @@
 The bounds are of CPU time, for that is what a busy machine does not change.
 """
 
+import os
 import re
+import subprocess
 
 from harness import burn, expect, expect_between, expect_equal, process_cpu_s
 
 MAPS = 200000
 RATE = 40000  # a second: what a program can do is more, and then the kernel's ring is full now and then
 MANY = 60000
+FILES = 5000
 BUFFER_MIB = 16
 RECORDER_CPU_S = 6  # a fifth would do; it was the square of the number once, and minutes
 MEMORY_KB = 160 << 10
@@ -20,9 +23,11 @@ PATIENCE_S = 240
 def attack(test, kind, *arguments, buffer_mib=BUFFER_MIB):
     """A profile of a program that does nothing special, beside one that does; and what it cost."""
     other = test.start_target("hot", 600)
-    recording = test.record_running("--all", "--ring", "--buffer-size", buffer_mib, "--user-only")
+    attacker = test.start_target("remapper", kind, *arguments, stdin=subprocess.PIPE)
+    recording = test.record_running("--pid", f"{other.pid},{attacker.pid}", "--ring", "--buffer-size", buffer_mib,
+                                    "--user-only")
     burn(other.pid, 0.2)
-    attacker = test.start([test.target("remapper"), kind, *arguments])
+    attacker.write("\n")
     attacker.wait_for("mapped", PATIENCE_S)
     burn(other.pid, 0.2)
     cpu_s, peak_kb = process_cpu_s(recording.pid), peak_memory_kb(recording.pid)
@@ -75,6 +80,15 @@ def test_the_same_again(test):
     other, attacker, profile = attack(test, "same", MAPS // 4, RATE)
     log = expect_all_there(profile, other, attacker)
     expect_equal(log.get("mappings_left_out", 0), 0, "mappings left out, of one")
+
+
+def test_many_files(test):
+    directory = test.make_directory("files")
+    for number in range(FILES):
+        with open(os.path.join(directory, str(number)), "wb") as file:
+            file.write(b"x" * 4096)
+    other, attacker, profile = attack(test, "files", FILES, RATE, directory)
+    expect_all_there(profile, other, attacker)
 
 
 def test_many_that_forks_share(test):
