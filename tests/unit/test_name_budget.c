@@ -288,6 +288,41 @@ static void more_code_than_is_walked(void **state)
 	symbol_files_close(files);
 }
 
+/* A table of Go's that says where one function is, and goes on for long. */
+static void make_go(const char *name, uint64_t bytes)
+{
+	const struct {
+		uint32_t magic;
+		uint8_t rest[4];
+		uint64_t functions, files, text, names, units, file_names, values, list;
+	} header = {0xfffffff1, {0, 0, 1, 8}, 1, 0, MADE_CODE, 96, 96, 96, 96, 128};
+	const uint32_t list[] = {0, 32, 64};
+	struct made_elf elf;
+
+	made_begin(&elf, fixture_path(name), 4096);
+	made_section(&elf, ".gopclntab", SHT_PROGBITS, 1 << 16, bytes);
+	made_put(&elf, &header, sizeof(header), 1 << 16);
+	made_put(&elf, list, sizeof(list), (1 << 16) + 128);
+	made_end(&elf, (1 << 17) + bytes);
+}
+
+static void lists_that_take_too_much_memory(void **state)
+{
+	struct symbol_files *files = open_symbol_files();
+	struct symbol_file *large, *small;
+	struct symbol symbol;
+
+	make_go("large.so", 100 << 20);
+	make_go("small.so", 1 << 20);
+	large = add_path(files, fixture_path("large.so"));
+	assert_int_equal(symbol_file_function(large, MADE_CODE, &symbol), -ENOEXEC);
+	assert_int_equal(trouble_of(large), SYMBOL_TROUBLE_TOO_LARGE);
+	small = add_path(files, fixture_path("small.so"));
+	assert_int_not_equal(symbol_file_function(small, MADE_CODE, &symbol), -ENOEXEC);
+	assert_int_equal(trouble_of(small), SYMBOL_TROUBLE_STRIPPED);
+	symbol_files_close(files);
+}
+
 /* Without build ids the whole of a debug file would have to be read. */
 static void debug_file_too_large_to_sum_up(void **state)
 {
@@ -385,6 +420,7 @@ int main(void)
 		cmocka_unit_test(longer_names_than_are_kept),
 		cmocka_unit_test(a_lookup_that_is_given_up),
 		cmocka_unit_test(more_code_than_is_walked),
+		cmocka_unit_test(lists_that_take_too_much_memory),
 		cmocka_unit_test(debug_file_too_large_to_sum_up),
 		cmocka_unit_test(embedded_symbols_that_unpack_to_too_much),
 	};

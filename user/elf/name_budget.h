@@ -18,6 +18,8 @@ struct name_budget {
 	uint64_t
 		string_bytes; /* in memory: names as the files have them; what has no room there is read when it is needed */
 	uint64_t answer_bytes; /* names that were answered */
+	uint64_t
+		list_bytes; /* in memory: where functions are without symbols, and Go's names and lines */
 	uint64_t table_bytes; /* of symbol tables that were read, but for holes in the files */
 	uint64_t checksum_bytes; /* of files that were summed up, for want of a build id */
 	uint64_t unpacked_bytes; /* of .gnu_debugdata */
@@ -27,7 +29,7 @@ struct name_budget {
 #define NAME_BUDGET_START                                                                          \
 	{                                                                                          \
 		.functions = 6 << 20, .string_bytes = 96 << 20, .answer_bytes = 64 << 20,          \
-		.table_bytes = 4ULL << 30, .checksum_bytes = 2ULL << 30,                           \
+		.list_bytes = 192 << 20, .table_bytes = 4ULL << 30, .checksum_bytes = 2ULL << 30,  \
 		.unpacked_bytes = 256 << 20                                                        \
 	}
 

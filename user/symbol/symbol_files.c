@@ -318,6 +318,21 @@ static int need_symbols(struct symbol_file *file)
 	return err;
 }
 
+/* -EFBIG: it takes more memory than the file may have. */
+static int keep_functions(struct symbol_file *file)
+{
+	uint64_t *left = &file->files->budget.list_bytes;
+	const uint64_t bytes = function_list_bytes(file->functions);
+
+	if (bytes > name_budget_share(*left, UINT64_MAX)) {
+		function_list_close(file->functions);
+		file->functions = NULL;
+		return -EFBIG;
+	}
+	name_budget_spend(left, bytes);
+	return 0;
+}
+
 static int read_functions(struct symbol_file *file)
 {
 	struct elf_file *elf;
@@ -328,6 +343,8 @@ static int read_functions(struct symbol_file *file)
 	err = function_list_open(&file->functions,
 				 &(struct unwind_source){elf->fd, elf->image, elf->size});
 	elf_file_close(elf);
+	if (!err)
+		err = keep_functions(file);
 	if (err != -EFBIG)
 		return err;
 	file->is_too_large = true;

@@ -102,6 +102,11 @@ void function_list_close(struct function_list *list)
 	free(list);
 }
 
+size_t function_list_bytes(const struct function_list *list)
+{
+	return sizeof(*list) + list->range_count * sizeof(*list->ranges) + list->go.size;
+}
+
 /* The last that starts at `offset` or before; NULL: all start later. */
 static const struct function_range *last_range(const struct function_list *list, uint64_t offset)
 {

@@ -7,6 +7,7 @@
 #define GECKOBPF_UNWIND_FUNCTION_LIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct function_list;
@@ -26,6 +27,9 @@ struct listed_line {
 /* Nothing of `source` is kept. 0; -ENOEXEC: see unwind_table_compile(); -ENOMEM; -errno of reading it. */
 int function_list_open(struct function_list **out, const struct unwind_source *source);
 void function_list_close(struct function_list *list);
+
+/* What it takes of memory. */
+size_t function_list_bytes(const struct function_list *list);
 
 /*
  * The last function that starts at a virtual address or before; it may end before, too. False: all start later.
