@@ -3,10 +3,16 @@
 
 import os
 import re
+import subprocess
+import time
 
 import hostile
 import hostile_elf
-from harness import Profile, expect, expect_equal, expect_match
+import hostile_frames
+from harness import Profile, burn, expect, expect_equal, expect_match, wait_until
+from stacks import chain_share
+
+NOBODY = 65534
 
 WHY = {
     "images.gbpf": r"images.gbpf: would take more memory than 16 times its size and 32 MB, .*; record it again",
@@ -62,3 +68,35 @@ def test_symbols(test):
     expect(not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", said), f"it commands the terminal: {said!r}")
     names = {name for thread in Profile(path).find(pid=target.pid) for name in thread.self_samples()}
     expect(any(name.startswith("in_a_hole") for name in names), f"a name in a hole is missing: {sorted(names)}")
+
+
+def memory_peak(pid):
+    """In bytes."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(re.search(r"VmHWM:\s*(\d+) kB", file.read()).group(1)) * 1024
+
+
+def test_unwind_information(test):
+    """Of libraries that somebody else runs: it costs little, is told, and leaves room for the tables of others."""
+    directory = test.make_directory("made")
+    greedy = hostile_frames.run(test, hostile_frames.make_all(directory, NOBODY))
+    source, victim = os.path.join(directory, "victim.c"), os.path.join(directory, "victim")
+    test.write_file(source, hostile_frames.own_rules())
+    subprocess.run(["gcc", "-O1", "-fomit-frame-pointer", "-o", victim, source], check=True)
+    target = test.start_target(victim)
+    before_s = time.monotonic()
+    recording = test.record_running("--pid", f"{greedy.pid},{target.pid}", "--rate", "997")
+    expect(time.monotonic() - before_s < 20, "it took long to start")
+    # Room that was made is used a second later, by the clock.
+    wait_until(lambda: time.monotonic() - before_s > 4, "four seconds to pass", 30)
+    burn(target.pid, 4)
+    peak = memory_peak(recording.pid)
+    profile = recording.stop()
+    expect(peak < 400 << 20, f"it took {peak >> 20} MB of memory")
+    expect_match(r"so has an .eh_frame of more than 32 MiB, or with holes: its stacks may be cut", recording.stderr, "the summary")
+    log = profile.log()
+    expect(log["unwind_files_beyond_limits"] >= hostile_frames.SPARSE, f"not all sparse files are counted: {log}")
+    expect(log["unwind_tables_displaced"] >= 1, "nobody made room")
+    # Before that its frames are cut.
+    share = chain_share(profile, "_start", "main", "f299", "f1", "f0", pid=target.pid)
+    expect(share > 0.4, f"only {100 * share:.1f} % of the stacks of another program are whole")

@@ -20,12 +20,17 @@
 #include "unwind/table_store.h"
 
 #include "alloc.h"
+#include "made_fixture.h"
 
 #define NOW 1000000000000ULL
 #define GRACE TABLE_STORE_GRACE_NS
 #define MAX_FILES 2000
 #define NOT_ELF (MAX_FILES - 1)
 #define TOO_LARGE (MAX_FILES - 2)
+#define GREEDY 1000 /* the first of GREEDY_FILES */
+#define GREEDY_FILES 9
+#define GREEDY_RULES 8180
+#define GREEDY_OWNER 65534
 #define TOO_LARGE_BYTES (40u << 20) /* of code without unwind information */
 
 /* Many objects that are one file, the C library; and the memory, one pool. */
@@ -405,6 +410,69 @@ static void forgotten_while_waiting(void **state)
 	assert_true(is_stored(count + 1));
 }
 
+/* A file of somebody else, with rules that no other has. */
+static void make_greedy(uint32_t number)
+{
+	struct made made = made_begin(GREEDY_RULES * 16, 4096 + GREEDY_RULES * 32);
+	int fd = memfd_create("greedy", MFD_CLOEXEC);
+	uint32_t i;
+
+	for (i = 0; i < GREEDY_RULES; i++)
+		made_distinct(&made, i * 16, 16, number * GREEDY_RULES + i);
+	made_headers(&made, GREEDY_RULES * 16, made.size - made.frames);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, made.bytes, made.size, 0), made.size);
+	assert_int_equal(fchown(fd, GREEDY_OWNER, GREEDY_OWNER), 0);
+	objects[GREEDY + number].fd = fd;
+	free(made.bytes);
+}
+
+static bool has_table(uint32_t number)
+{
+	struct gb_mapping mapping = {0};
+
+	assert_true(file_tables_resolve(tables, number, MADE_TEXT, &mapping));
+	return !(mapping.flags & GB_MAPPING_NO_TABLE);
+}
+
+/* Eight files have all rules that there are, and stay mapped. The C library gets its own all the same, and keeps them. */
+static void who_takes_all_makes_room(void **state)
+{
+	struct gb_mapping mapping = {.begin = 4096};
+	const int fd = objects[GREEDY].fd;
+	uint32_t i, kept = 0;
+
+	if (geteuid())
+		skip(); /* files of others cannot be made */
+	for (i = 0; i < GREEDY_FILES; i++)
+		make_greedy(i);
+	want(GREEDY, GREEDY_FILES);
+	load(NOW);
+	use(GREEDY, GREEDY_FILES, 1, NOW);
+	assert_stats(8, GREEDY_FILES, 1, 0);
+	assert_true(file_tables_resolve(tables, GREEDY, MADE_TEXT, &mapping));
+
+	want(0, 1);
+	load(NOW);
+	use(0, 1, 1, NOW);
+	assert_true(changed); /* the mappings of one that had a table are to be published again */
+	assert_false(is_stored(0)); /* its room may still be read */
+	assert_int_equal(file_tables_get_stats(tables).displaced, 1);
+	(void)load_for(3, NOW + GRACE);
+	assert_true(is_stored(0));
+	for (i = 0; i < GREEDY_FILES; i++)
+		kept += has_table(GREEDY + i);
+	assert_int_equal(kept, 7);
+	assert_int_equal(file_tables_refresh(tables, GREEDY, &mapping), !has_table(GREEDY));
+	(void)load_for(10, NOW + 10 * GRACE);
+	assert_true(is_stored(0));
+	assert_int_equal(file_tables_get_stats(tables).displaced, 1);
+	for (i = 0; i < GREEDY_FILES; i++) {
+		close(objects[GREEDY + i].fd);
+		objects[GREEDY + i].fd = fd;
+	}
+}
+
 static int live(void *context)
 {
 	int err = file_tables_open(&tables, &memory);
@@ -440,6 +508,7 @@ int main(void)
 		FRESH(waiting_no_more),
 		FRESH(forgotten),
 		FRESH(forgotten_while_waiting),
+		FRESH(who_takes_all_makes_room),
 		cmocka_unit_test(failing_allocations),
 	};
 

@@ -390,11 +390,11 @@ static void compaction_worth_it(void **state)
 
 static void could_hold(void **state)
 {
-	static const struct table_store_size none = {0, 0};
+	static const struct table_store_size none = {0};
 	const uint64_t limit = (MAX_POOLS * GB_POOL_CHUNKS - 1) * GB_CHUNK_ROWS;
 	struct stored_table *stored = must_add(&chunkful, NOW);
-	const struct table_store_size own = {CHUNKFUL_ROWS, 16}, all = {limit, GB_MAX_PAGES};
-	struct table_store_size size = {limit - own.rows, GB_MAX_PAGES - own.pages};
+	const struct table_store_size own = {CHUNKFUL_ROWS, 16, 0}, all = {limit, GB_MAX_PAGES, 0};
+	struct table_store_size size = {limit - own.rows, GB_MAX_PAGES - own.pages, 0};
 
 	assert_true(table_store_could_hold(store, &size, &none));
 	size.rows++;

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "capture/file_room.h"
 #include "target/object.h"
 #include "unwind/compile_pool.h"
 #include "unwind/table.h"
@@ -23,36 +24,6 @@
 #include <unistd.h>
 
 #define FIRST_POOLS 2 /* 8 MiB: more than the libraries of most programs need */
-
-/* What is known of the unwind information of an object. */
-struct file_table {
-	const struct object *object; /* NULL: it was not wanted */
-	bool is_tried;
-	bool waits; /* compiled, but there was no room */
-	bool is_skipped; /* it is counted in stats.skipped_files: a table may be compiled again */
-	struct stored_table *stored; /* NULL: there is none, or it was evicted */
-	struct table_store_size size; /* of its table */
-	uint32_t flags; /* enum gb_mapping_flag */
-	uint32_t users; /* published mappings that point at it */
-	uint64_t unused_since_ns;
-	struct unwind_segment *segments; /* where file offsets are in virtual addresses */
-	uint32_t segment_count;
-};
-
-struct file_tables {
-	struct table_store *store;
-	struct file_tables_stats stats;
-	struct {
-		struct file_table *items; /* by object number */
-		size_t count, capacity;
-	} files;
-	struct {
-		struct compile_job *items;
-		size_t count, capacity;
-	} jobs; /* of the load at hand */
-	/* When room was made, the first and the last time since those that wait were tried; 0: it was not. */
-	uint64_t room_first_ns, room_last_ns;
-};
 
 int file_tables_open(struct file_tables **out, const struct unwind_memory *memory)
 {
@@ -84,6 +55,7 @@ void file_tables_close(struct file_tables *tables)
 		table_store_remove(tables->store, tables->files.items[i].stored, 0);
 	}
 	free(tables->files.items);
+	free(tables->holdings.items);
 	free(tables->jobs.items);
 	table_store_close(tables->store);
 	free(tables);
@@ -104,97 +76,6 @@ struct file_tables_stats file_tables_get_stats(const struct file_tables *tables)
 	return stats;
 }
 
-/* ---- room ----------------------------------------------------------------------------- */
-
-static void note_room(struct file_tables *tables, uint64_t now_ns)
-{
-	if (!tables->room_first_ns)
-		tables->room_first_ns = now_ns;
-	tables->room_last_ns = now_ns;
-}
-
-/* Whether those that wait should be tried, once for all that has happened. */
-static bool take_room(struct file_tables *tables, uint64_t now_ns)
-{
-	if (!tables->stats.waiting || !tables->room_first_ns ||
-	    !table_store_grace_is_over(tables->room_first_ns, now_ns))
-		return false;
-	if (table_store_grace_is_over(tables->room_last_ns, now_ns))
-		tables->room_first_ns = 0;
-	else
-		tables->room_first_ns = tables->room_last_ns;
-	return true;
-}
-
-static bool may_evict(const struct file_table *file, uint64_t now_ns)
-{
-	return file->stored && !file->users &&
-	       table_store_grace_is_over(file->unused_since_ns, now_ns);
-}
-
-static struct table_store_size evictable(const struct file_tables *tables, uint64_t now_ns)
-{
-	struct table_store_size sum = {0};
-	size_t i;
-
-	for (i = 0; i < tables->files.count; i++) {
-		const struct file_table *file = &tables->files.items[i];
-
-		if (!may_evict(file, now_ns))
-			continue;
-		sum.rows += file->size.rows;
-		sum.pages += file->size.pages;
-	}
-	return sum;
-}
-
-/* The table that no process has mapped for the longest time goes. False: all are in use. */
-static bool evict_one(struct file_tables *tables, uint64_t now_ns)
-{
-	struct file_table *oldest = NULL;
-	size_t i;
-
-	for (i = 0; i < tables->files.count; i++) {
-		struct file_table *file = &tables->files.items[i];
-
-		if (may_evict(file, now_ns) &&
-		    (!oldest || file->unused_since_ns < oldest->unused_since_ns))
-			oldest = file;
-	}
-	if (!oldest)
-		return false;
-	/* its grace is over */
-	table_store_remove(tables->store, oldest->stored, oldest->unused_since_ns);
-	oldest->stored = NULL;
-	oldest->is_tried = false; /* a process that maps it again gets a new one */
-	tables->stats.evicted++;
-	return true;
-}
-
-/*
- * Evicts as much as is needed, if all tables that are not in use suffice; at least one, since what was there did not
- * do. True: something has gone, though perhaps in pieces that have yet to be compacted.
- */
-static bool make_room(struct file_tables *tables, const struct table_store_size *size,
-		      uint64_t now_ns)
-{
-	const struct table_store_size all = evictable(tables, now_ns), none = {0};
-
-	if (!table_store_could_hold(tables->store, size, &all) || !evict_one(tables, now_ns))
-		return false;
-	while (!table_store_could_hold(tables->store, size, &none) && evict_one(tables, now_ns))
-		;
-	note_room(tables, now_ns);
-	return true;
-}
-
-static void set_waits(struct file_tables *tables, struct file_table *file, bool waits)
-{
-	tables->stats.waiting += waits;
-	tables->stats.waiting -= file->waits;
-	file->waits = waits;
-}
-
 /* ---- loading -------------------------------------------------------------------------------- */
 
 static int store_table(struct file_tables *tables, struct file_table *file,
@@ -202,16 +83,22 @@ static int store_table(struct file_tables *tables, struct file_table *file,
 {
 	int err;
 
-	file->size = (struct table_store_size){table->row_count, table->page_count};
-	err = table_store_add(tables->store, table, now_ns, &file->stored);
-	if (err == -ENOSPC && make_room(tables, &file->size, now_ns))
+	file->size = table_store_needs(tables->store, table);
+	err = file_must_queue(tables, file)
+		      ? -ENOSPC
+		      : table_store_add(tables->store, table, now_ns, &file->stored);
+	if (err == -ENOSPC && file_room_make(tables, &file->size, now_ns))
 		err = table_store_add(tables->store, table, now_ns, &file->stored);
 	file->unused_since_ns = now_ns; /* it is about to be used */
-	tables->stats.no_room += err == -ENOSPC && !file->waits;
-	set_waits(tables, file, err == -ENOSPC);
-	if (file->waits)
-		log_debug("unwind tables: no room for %s: %" PRIu64 " rows", file->object->path,
-			  file->size.rows);
+	if (err == -ENOSPC && !file->waits)
+		file_count_no_room(tables, file);
+	file_set_waits(tables, file, err == -ENOSPC);
+	if (file->waits) {
+		log_debug("unwind tables: no room for %s: %" PRIu64 " rows, %" PRIu64
+			  " pages, %" PRIu64 " rules",
+			  file->object->path, file->size.rows, file->size.pages, file->size.rules);
+		file_room_displace(tables, file, now_ns);
+	}
 	return err == -ENOSPC ? 0 : err;
 }
 
@@ -264,7 +151,7 @@ static int keep_table(struct file_tables *tables, struct file_table *file,
 	int err;
 
 	if (job->error) {
-		set_waits(tables, file, false);
+		file_set_waits(tables, file, false);
 		if (job->error == -EFBIG)
 			count_skipped(tables, file, UNWIND_LIMIT_PAGES, job->bytes);
 		return job->error == -ENOMEM ? -ENOMEM : 0;
@@ -299,11 +186,13 @@ static int add_job(struct file_tables *tables, struct file_table *file)
 	int err;
 
 	if (!source_of(file->object, &job.source)) {
-		set_waits(tables, file, false);
+		file_set_waits(tables, file, false);
 		return 0;
 	}
-	if (job.source.fd >= 0 && !fstat(job.source.fd, &stat_buf))
+	if (job.source.fd >= 0 && !fstat(job.source.fd, &stat_buf)) {
 		job.bytes = (uint64_t)stat_buf.st_size;
+		file->owner = stat_buf.st_uid;
+	}
 	err = ARRAY_ROOM(&tables->jobs);
 	if (!err)
 		tables->jobs.items[tables->jobs.count++] = job;
@@ -332,17 +221,18 @@ int file_tables_want(struct file_tables *tables, const struct object *object)
 /* Those that wait in vain are waited for no more; of the others, those that may have room now are compiled again. */
 static int add_waiting(struct file_tables *tables, uint64_t now_ns)
 {
-	const struct table_store_size gone = evictable(tables, now_ns);
+	const struct table_store_size gone = file_room_evictable(tables, now_ns);
 	size_t i;
 	int err = 0;
 
 	for (i = 0; i < tables->files.count && !err; i++) {
 		struct file_table *file = &tables->files.items[i];
 
-		if (!file->waits)
+		if (!file->waits ||
+		    (file->is_displaced && file_room_is_awaited(tables) && file->users))
 			continue;
 		if (!file->users) {
-			set_waits(tables, file, false);
+			file_set_waits(tables, file, false);
 			file->is_tried = false;
 		} else if (table_store_could_hold(tables->store, &file->size, &gone)) {
 			err = add_job(tables, file);
@@ -382,11 +272,13 @@ int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed)
 
 	*changed = false;
 	if (table_store_tend(tables->store, now_ns))
-		note_room(tables, now_ns);
-	if (take_room(tables, now_ns))
+		file_room_note(tables, now_ns);
+	if (file_room_take(tables, now_ns))
 		err = add_waiting(tables, now_ns);
 	if (tables->jobs.count)
 		run_err = run_jobs(tables, now_ns, changed);
+	*changed |= tables->has_displaced;
+	tables->has_displaced = false;
 	return err ? err : run_err;
 }
 
@@ -401,7 +293,7 @@ void file_tables_use(struct file_tables *tables, uint32_t object, int change, ui
 		return;
 	file->unused_since_ns = now_ns;
 	if (file->stored)
-		note_room(tables, now_ns);
+		file_room_note(tables, now_ns);
 }
 
 /*
@@ -445,10 +337,10 @@ bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
 	const struct file_table *file = &tables->files.items[object];
 	bool has_table = !(mapping->flags & GB_MAPPING_NO_TABLE);
 
-	if (has_table || !file->stored)
+	if (has_table == (file->stored != NULL))
 		return false;
-	mapping->page_offset = stored_page_offset(file->stored);
-	mapping->flags = file->flags;
+	mapping->page_offset = file->stored ? stored_page_offset(file->stored) : 0;
+	mapping->flags = file->stored ? file->flags : GB_MAPPING_NO_TABLE;
 	return true;
 }
 
@@ -465,9 +357,9 @@ bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t no
 	if (file->users || tables->jobs.count ||
 	    !table_store_grace_is_over(file->unused_since_ns, now_ns))
 		return false;
-	set_waits(tables, file, false);
+	file_set_waits(tables, file, false);
 	if (file->stored)
-		note_room(tables, now_ns);
+		file_room_note(tables, now_ns);
 	table_store_remove(tables->store, file->stored, file->unused_since_ns);
 	free(file->segments);
 	*file = (struct file_table){0};

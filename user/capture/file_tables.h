@@ -3,7 +3,7 @@
  * file_tables.h - the unwind table of every mapped file: compiled once, kept while there is room.
  *
  *   wanted ──compiled──> stored <──> no process maps the file: the first to go, the longest unused one first
- *              └──no room──> waits until room was made, as long as a process maps it
+ *              └──no room──> waits until room was made, as long as a process maps it; who has too much makes it
  *
  * A second passes between what frees memory and what uses it: see table_store.h.
  */
@@ -29,6 +29,9 @@ struct file_tables_stats {
 	uint64_t no_room; /* files that found none so far, though they may have later */
 	uint64_t waiting; /* of them, those that wait now */
 	uint64_t evicted; /* tables that made room for others */
+	uint64_t displaced; /* of them, those that processes still mapped: table_shares.h */
+	uint64_t
+		no_room_fixed; /* of those that found no room, which pages or rules were out, that no option adds to */
 	/* Files that are beyond a limit of unwind/limits.h, and how much code: walked by frame pointers there. */
 	uint64_t skipped_files, skipped_bytes;
 	uint64_t

@@ -257,6 +257,21 @@ static bool is_behind(const struct layouts *layouts, const struct layout *layout
 	return false;
 }
 
+/* What lies where the tables of `layout` were is about to be others': they are not to be looked at any more. */
+static void forget_gone(struct layouts *layouts, const struct layout *layout)
+{
+	uint32_t i;
+
+	for (i = 0; i < layout->count; i++) {
+		struct gb_mapping *place = &layouts->mappings[layout->run.first + i];
+		struct gb_mapping mapping = *place;
+
+		if (layout->items[i].has_code && !(mapping.flags & GB_MAPPING_NO_TABLE) &&
+		    file_tables_refresh(layouts->files, layout->items[i].object, &mapping))
+			__atomic_store_n(&place->flags, mapping.flags, __ATOMIC_RELAXED);
+	}
+}
+
 bool layouts_refresh(struct layouts *layouts, struct layout **layout, uint64_t now_ns)
 {
 	struct layout *old = *layout, **place = place_of(layouts, &old->space);
@@ -267,8 +282,10 @@ bool layouts_refresh(struct layouts *layouts, struct layout **layout, uint64_t n
 		old->heir = NULL;
 		if (is_behind(layouts, old)) {
 			*place = NULL; /* what is found from now on is the new one */
-			if (layouts_get(layouts, &old->space, now_ns, &fresh))
+			if (layouts_get(layouts, &old->space, now_ns, &fresh)) {
+				forget_gone(layouts, old);
 				return false;
+			}
 			fresh->refreshed = layouts->round;
 			old->heir = fresh;
 		}

@@ -49,11 +49,12 @@ const struct gb_mapping *layout_mappings(const struct layouts *layouts,
 					 const struct layout *layout);
 
 /*
- * Files may have got tables since layouts were made. Before the first layouts_refresh() of a round.
+ * Files may have got tables since layouts were made, or lost them. Before the first layouts_refresh() of a round.
  */
 void layouts_begin_refresh(struct layouts *layouts);
 /*
- * *layout becomes one with all tables that there are. True: it is another one now. Without memory or room it stays.
+ * *layout becomes one with all tables that there are. True: it is another one now. Without memory or room it stays, but for
+ * tables that are gone.
  */
 bool layouts_refresh(struct layouts *layouts, struct layout **layout, uint64_t now_ns);
 

@@ -302,7 +302,7 @@ int publisher_note(struct publisher *publisher, struct process *process)
 	return 0;
 }
 
-/* Files have got tables after they were mapped: the processes that map them are published again. */
+/* Files have got tables after they were mapped, or lost theirs: the processes that map them are published again. */
 static void refresh(struct publisher *publisher, uint64_t now_ns)
 {
 	size_t i;

@@ -168,10 +168,16 @@ static void print_unwinding(const struct publisher_stats *tables)
 	if (files->beyond_limits > 1)
 		log_more("and %" PRIu64 " more files are beyond such a limit; --verbose names them",
 			 files->beyond_limits - 1);
-	if (files->no_room)
+	if (files->no_room > files->no_room_fixed)
 		log_warn("the unwind tables of %" PRIu64
-			 " file%s found no room: stacks may be cut; raise --unwind-memory",
-			 files->no_room, files->no_room == 1 ? "" : "s");
+			 " files found no room: stacks may be cut; raise --unwind-memory",
+			 files->no_room - files->no_room_fixed);
+	if (files->no_room_fixed)
+		log_warn("the unwind tables of %" PRIu64 " files found no room among the rules and "
+			 "pages of all files: stacks may be "
+			 "cut; record fewer programs at once, with --pid or a command in place of "
+			 "--all",
+			 files->no_room_fixed);
 	if (tables->processes_no_room)
 		log_warn("the mappings of processes found no room %" PRIu64
 			 " times: their stacks may be cut; record fewer processes at once, with "

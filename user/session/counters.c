@@ -82,6 +82,7 @@ static const struct row rows[] = {
 	ROW("unwind_tables", tables.files.tables, ALWAYS),
 	ROW("unwind_table_bytes", tables.files.table_bytes, ALWAYS),
 	ROW("unwind_tables_evicted", tables.files.evicted, ALWAYS),
+	ROW("unwind_tables_displaced", tables.files.displaced, IF_ANY),
 	ROW("unwind_files_without_table", tables.files.no_table, ALWAYS),
 	ROW("unwind_files_no_room", tables.files.no_room, ALWAYS),
 	ROW("unwind_files_code_skipped", tables.files.skipped_files, IF_ANY),

@@ -30,6 +30,13 @@ static uint32_t *find_slot(struct shared_rules *rules, const struct gb_unwind_ru
 	return &rules->slots[at];
 }
 
+bool shared_rules_has(const struct shared_rules *rules, const struct gb_unwind_rule *rule)
+{
+	const uint32_t *slot = find_slot((struct shared_rules *)rules, rule);
+
+	return *slot && rules->uses[*slot - 1];
+}
+
 static bool may_recycle(const struct shared_rules *rules, uint32_t number, uint64_t now_ns)
 {
 	return !rules->uses[number] &&

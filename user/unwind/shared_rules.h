@@ -10,6 +10,7 @@
 #ifndef GECKOBPF_UNWIND_SHARED_RULES_H
 #define GECKOBPF_UNWIND_SHARED_RULES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "geckobpf_abi.h"
@@ -29,6 +30,8 @@ struct shared_rules {
 /* The number of `rule`, which has one use more. 0, or -ENOSPC: no number is free. */
 int shared_rules_use(struct shared_rules *rules, const struct gb_unwind_rule *rule, uint64_t now_ns,
 		     uint32_t *number);
+/* Whether it has a number already, which costs none. */
+bool shared_rules_has(const struct shared_rules *rules, const struct gb_unwind_rule *rule);
 void shared_rules_release(struct shared_rules *rules, uint32_t number, uint64_t now_ns);
 
 #endif

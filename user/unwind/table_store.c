@@ -18,6 +18,7 @@
 struct stored_table {
 	uint32_t page_base, page_count;
 	uint64_t first_page;
+	uint64_t row_count;
 	uint32_t rule_count;
 	uint32_t rules[]; /* numbers of the rules it uses */
 };
@@ -86,9 +87,42 @@ bool table_store_tend(struct table_store *store, uint64_t now_ns)
 bool table_store_could_hold(const struct table_store *store, const struct table_store_size *size,
 			    const struct table_store_size *gone)
 {
-	return store->chunks.used_rows - gone->rows + size->rows <=
-		       row_chunks_limit(&store->chunks) &&
-	       store->runs.used - gone->pages + size->pages <= GB_MAX_PAGES;
+	const struct table_store_size limits = table_store_limits(store);
+
+	return store->chunks.used_rows - gone->rows + size->rows <= limits.rows &&
+	       store->runs.used - gone->pages + size->pages <= limits.pages &&
+	       store->rules.used - gone->rules + size->rules <= limits.rules;
+}
+
+struct table_store_size table_store_limits(const struct table_store *store)
+{
+	return (struct table_store_size){
+		.rows = row_chunks_limit(&store->chunks),
+		.pages = GB_MAX_PAGES,
+		.rules = GB_MAX_RULES,
+	};
+}
+
+struct table_store_size table_store_needs(const struct table_store *store,
+					  const struct unwind_table *table)
+{
+	struct table_store_size size = {.rows = table->row_count, .pages = table->page_count};
+	uint32_t i;
+
+	for (i = 0; i < table->rule_count; i++)
+		size.rules += !shared_rules_has(&store->rules, &table->rules[i]);
+	return size;
+}
+
+struct table_store_size table_store_holds(const struct table_store *store,
+					  const struct stored_table *stored)
+{
+	struct table_store_size size = {.rows = stored->row_count, .pages = stored->page_count};
+	uint32_t i;
+
+	for (i = 0; i < stored->rule_count; i++)
+		size.rules += store->rules.uses[stored->rules[i]] == 1;
+	return size;
 }
 
 /* ---- tables ----------------------------------------------------------------------- */
@@ -156,6 +190,7 @@ static int lay_out(struct table_store *store, const struct unwind_table *table,
 	}
 	stored->page_count = table->page_count;
 	stored->first_page = table->first_page;
+	stored->row_count = table->row_count;
 	err = use_rules(store, table, stored, now_ns);
 	while (!err && put < table->page_count) {
 		err = put_page(store, table, stored, put, now_ns);
@@ -172,6 +207,9 @@ int table_store_add(struct table_store *store, const struct unwind_table *table,
 	struct stored_table *stored;
 	int err;
 
+	/* Whoever fails must not have taken the rest of the rules from others for a second. */
+	if (store->rules.used + table_store_needs(store, table).rules > GB_MAX_RULES)
+		return -ENOSPC;
 	if (table->row_count > row_chunks_free(&store->chunks, now_ns)) {
 		row_chunks_want(&store->chunks);
 		return -ENOSPC;

@@ -66,13 +66,21 @@ void table_store_remove(struct table_store *store, struct stored_table *stored, 
  */
 bool table_store_tend(struct table_store *store, uint64_t now_ns);
 
-/*
- * Whether there would be room for `rows` and `pages` more if tables with as many of `gone` were
- * removed. Not exact: pieces may be left.
- */
+/* What tables need, or hold. A rule that others use as well costs nothing. */
 struct table_store_size {
-	uint64_t rows, pages;
+	uint64_t rows, pages, rules;
 };
+
+struct table_store_size table_store_needs(const struct table_store *store,
+					  const struct unwind_table *table);
+struct table_store_size table_store_holds(const struct table_store *store,
+					  const struct stored_table *stored);
+/* All that there is for all of them. */
+struct table_store_size table_store_limits(const struct table_store *store);
+
+/*
+ * Whether there would be room for `size` more if tables that hold `gone` were removed. Not exact: pieces may be left.
+ */
 bool table_store_could_hold(const struct table_store *store, const struct table_store_size *size,
 			    const struct table_store_size *gone);
 
