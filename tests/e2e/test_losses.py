@@ -14,8 +14,9 @@ RATE_HZ = 10000
 DEPTH = 800  # of calls: a sample has some kilobytes, and a ring holds a small part of a second of them
 STARVED_NS = 500 * 10**6  # of the program's CPU time
 LOSSES = ("samples_lost_ring_full", "samples_lost_recursion", "samples_lost_buffer", "samples_left_out_at_end",
-          "timer_ticks_missed_own", "timer_ticks_missed_throttled", "timer_ticks_missed_other", "events_lost_ring_full", "events_lost_recursion", "children_not_followed",
-          "records_lost_memory", "records_bad", "mappings_lost_ring_full", "events_left_out_at_end")
+          "timer_ticks_missed_own", "timer_ticks_missed_throttled", "timer_ticks_missed_other", "events_lost_ring_full",
+          "events_lost_recursion", "children_not_followed", "records_lost_memory", "records_bad", "mappings_lost_ring_full",
+          "events_left_out_at_end")
 
 
 def now_ns():
