@@ -269,7 +269,7 @@ selftest: $(BPF_TEST_BIN) $(SESSION_TEST_BIN)
 tsan:
 	$(Q)$(MAKE) --no-print-directory SAN=thread tsan-run
 .PHONY: tsan tsan-run
-tsan-run: $(addprefix $(BUILD)/tests/unit/,test_compile_pool test_compressor test_memory_threads test_deflater)
+tsan-run: $(addprefix $(BUILD)/tests/unit/,test_compressor test_memory_threads test_deflater)
 	$(Q)setarch -R ci/run-unit.sh $^
 
 golden: $(BIN) $(GOLDEN_BIN)

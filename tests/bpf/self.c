@@ -2,8 +2,10 @@
 /* self.c - see self.h. */
 #include "self.h"
 
+#include "capture/compile_pool.h"
 #include "capture/kernel_side.h"
 #include "capture/publish.h"
+#include "reader/patience.h"
 #include "recording/sample_frames.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -42,6 +44,8 @@ static struct {
 	struct objects *objects;
 	struct processes *processes;
 	struct publisher *publisher;
+	struct compile_pool *pool;
+	struct patience patience;
 	struct process *process;
 	struct ring_buffer *ring;
 	int program, link;
@@ -188,6 +192,7 @@ int self_publish(void)
 {
 	int err = publisher_note(self.publisher, self.process);
 
+	self.patience.left_ns = 60 * NS_PER_SEC;
 	return err ? err : publisher_flush(self.publisher);
 }
 
@@ -208,7 +213,10 @@ int self_open(void)
 	if (!err)
 		err = processes_open(&self.processes);
 	if (!err)
-		err = publisher_open(&self.publisher, self.kernel, TABLE_BYTES);
+		err = compile_pool_open(&self.pool);
+	if (!err)
+		err = publisher_open(&self.publisher, self.kernel, TABLE_BYTES, self.pool,
+				     &self.patience);
 	if (!err)
 		err = take_sample();
 	if (err < 0)
@@ -225,6 +233,7 @@ void self_close(void)
 		close(self.link);
 	ring_buffer__free(self.ring);
 	publisher_close(self.publisher);
+	compile_pool_close(self.pool);
 	processes_close(self.processes);
 	objects_close(self.objects);
 	kernel_side_close(self.kernel);

@@ -4,6 +4,7 @@
  *
  * Speaks TAP; exit status 0 all passed, 1 not, 77 cannot run here. --bench prints what a frame costs instead.
  */
+#include "service/service.h"
 #include "shapes.h"
 
 #include <bpf/bpf.h>
@@ -189,6 +190,7 @@ int main(int argc, char **argv)
 {
 	int err, status;
 
+	service_main(argc, argv);
 	if (geteuid() != 0) {
 		puts("loading BPF programs needs root");
 		return SKIP;

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "service/service.h"
 #include "session/session.h"
 
 #include <errno.h>
@@ -424,7 +425,7 @@ static void test_leaves_the_process_alone(void **state)
 
 #define QUIET(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		QUIET(test_two_at_once),          QUIET(test_one_after_another),
@@ -434,6 +435,7 @@ int main(void)
 	char command[64];
 	int failed;
 
+	service_main(argc, argv);
 	if (geteuid()) {
 		puts("needs root");
 		return 77;

@@ -14,7 +14,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "capture/compile_pool.h"
 #include "capture/file_tables.h"
+#include "reader/patience.h"
+#include "service/service.h"
 #include "target/object.h"
 #include "unwind/table.h"
 #include "unwind/table_store.h"
@@ -39,6 +43,8 @@ static uint64_t code_offset, code_address;
 static struct unwind_memory memory;
 static struct gb_chunk *chunks;
 static struct file_tables *tables;
+static struct compile_pool *pool;
+static struct patience patience;
 static bool changed;
 
 static int give_pool(void *context, uint32_t index, struct gb_chunk **out)
@@ -139,18 +145,23 @@ static int teardown_memory(void **state)
 
 static int setup(void **state)
 {
+	if (compile_pool_open(&pool))
+		return -1;
 	memset(memory.pages, 0, GB_MAX_PAGES * sizeof(*memory.pages));
-	return file_tables_open(&tables, &memory);
+	return file_tables_open(&tables, &memory, pool, &patience);
 }
 
 static int teardown(void **state)
 {
 	file_tables_close(tables);
+	compile_pool_close(pool);
+	pool = NULL;
 	return 0;
 }
 
 static void load(uint64_t now_ns)
 {
+	patience.left_ns = 60 * NS_PER_SEC;
 	assert_int_equal(file_tables_load(tables, now_ns, &changed), 0);
 }
 
@@ -383,7 +394,7 @@ static void forgotten(void **state)
 	use(0, 1, -1, NOW + 9 * GRACE);
 	assert_false(file_tables_forget(tables, 0, NOW + 10 * GRACE - 1));
 	want(1, 1);
-	assert_false(file_tables_forget(tables, 0, NOW + 10 * GRACE));
+	assert_false(file_tables_forget(tables, 1, NOW + 10 * GRACE));
 	load(NOW + 10 * GRACE);
 	assert_stats(2, 2, 0, 0);
 	assert_true(file_tables_forget(tables, 0, NOW + 10 * GRACE));
@@ -475,30 +486,62 @@ static void who_takes_all_makes_room(void **state)
 
 static int live(void *context)
 {
-	int err = file_tables_open(&tables, &memory);
+	int err = compile_pool_open(&pool);
 
-	if (err)
+	if (!err)
+		err = file_tables_open(&tables, &memory, pool, &patience);
+	if (err) {
+		compile_pool_close(pool);
+		pool = NULL;
 		return err;
+	}
+	patience.left_ns = 60 * NS_PER_SEC;
 	err = file_tables_want(tables, &objects[0]);
 	if (!err)
 		err = file_tables_want(tables, &objects[20]);
 	if (!err)
 		err = file_tables_load(tables, NOW, &changed);
 	file_tables_close(tables);
+	compile_pool_close(pool);
+	pool = NULL;
 	return err;
 }
 
 static void failing_allocations(void **state)
 {
-	assert_true(alloc_fail_each(live, NULL) > 10);
+	assert_true(alloc_fail_each(live, NULL) > 5);
 	file_tables_close(NULL);
 }
 
-int main(void)
+/* What is not there in time comes later, and is told to those that map the file. */
+static void later(void **state)
+{
+	struct gb_mapping mapping = {.begin = 0x7f0000000000};
+	const uint64_t end_ns = clock_now_ns() + 60 * NS_PER_SEC;
+
+	want(0, 1);
+	patience = (struct patience){0};
+	assert_int_equal(file_tables_load(tables, NOW, &changed), 0);
+	assert_false(file_tables_forget(tables, 0, NOW + 10 * GRACE));
+	use(0, 1, 1, NOW);
+	assert_int_equal(file_tables_get_stats(tables).compiled, 0);
+	assert_false(file_tables_resolve(tables, 0, code_offset, &mapping));
+	mapping.begin += 4096; /* something else was mapped over its first page */
+	while (!changed && clock_now_ns() < end_ns)
+		load(NOW);
+	assert_true(changed);
+	assert_true(file_tables_resolve_late(tables, 0, &mapping));
+	assert_int_equal(mapping.bias, 0x7f0000000000 - code_address);
+	assert_int_equal(mapping.flags & GB_MAPPING_NO_TABLE, 0);
+	assert_stats(1, 1, 0, 0);
+}
+
+int main(int argc, char **argv)
 {
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		FRESH(one_file),
+		FRESH(later),
 		FRESH(not_an_elf_file),
 		FRESH(too_large_to_look_at),
 		FRESH(waiting_does_not_spin),
@@ -512,5 +555,6 @@ int main(void)
 		cmocka_unit_test(failing_allocations),
 	};
 
+	service_main(argc, argv);
 	return cmocka_run_group_tests(tests, setup_memory, teardown_memory);
 }

@@ -16,6 +16,7 @@
 struct file_table {
 	const struct object *object; /* NULL: it was not wanted */
 	bool is_tried;
+	bool is_at_work; /* a job of it is on its way */
 	bool waits; /* compiled, but there was no room */
 	bool is_displaced; /* it waits behind those that are not */
 	uint32_t owner; /* of the file */
@@ -36,10 +37,9 @@ struct file_tables {
 		struct file_table *items; /* by object number */
 		size_t count, capacity;
 	} files;
-	struct {
-		struct compile_job *items;
-		size_t count, capacity;
-	} jobs; /* of the load at hand */
+	struct compile_pool *pool; /* borrowed, as is `patience` */
+	struct patience *patience; /* with the pool */
+	size_t job_count; /* that are on their way */
 	struct {
 		struct table_holding *items;
 		size_t count, capacity;

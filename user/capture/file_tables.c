@@ -10,22 +10,23 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "capture/compile_pool.h"
 #include "capture/file_room.h"
+#include "reader/patience.h"
 #include "target/object.h"
-#include "unwind/compile_pool.h"
 #include "unwind/table.h"
 #include "unwind/table_store.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define FIRST_POOLS 2 /* 8 MiB: more than the libraries of most programs need */
 
-int file_tables_open(struct file_tables **out, const struct unwind_memory *memory)
+int file_tables_open(struct file_tables **out, const struct unwind_memory *memory,
+		     struct compile_pool *pool, struct patience *patience)
 {
 	uint32_t first = memory->max_pools < FIRST_POOLS ? memory->max_pools : FIRST_POOLS;
 	struct file_tables *tables = calloc(1, sizeof(*tables));
@@ -33,6 +34,8 @@ int file_tables_open(struct file_tables **out, const struct unwind_memory *memor
 
 	if (!tables)
 		return -ENOMEM;
+	tables->pool = pool;
+	tables->patience = patience;
 	err = table_store_open(&tables->store, memory);
 	if (!err)
 		err = table_store_reserve(tables->store, first);
@@ -56,7 +59,6 @@ void file_tables_close(struct file_tables *tables)
 	}
 	free(tables->files.items);
 	free(tables->holdings.items);
-	free(tables->jobs.items);
 	table_store_close(tables->store);
 	free(tables);
 }
@@ -143,19 +145,38 @@ static void count_skipped(struct file_tables *tables, struct file_table *file,
 		  file->object->path, unwind_limit_text(limit), bytes);
 }
 
-/* Takes over a compiled table. Anything but -ENOMEM leaves the file to frame pointers. */
-static int keep_table(struct file_tables *tables, struct file_table *file,
-		      const struct compile_job *job, uint64_t now_ns)
+/* A file that was asked for in vain. What is no ELF file, or could not be read, has no table, and that is all. */
+static void note_failure(struct file_tables *tables, struct file_table *file,
+			 const struct compile_result *result)
 {
-	const struct unwind_table *table = job->table;
+	static const struct {
+		int error;
+		const char *words;
+	} causes[] = {
+		[FILE_TABLE_LATE] = {-ETIMEDOUT, "took too long"},
+		[FILE_TABLE_DIED] = {-EPIPE, "ended the process that compiled it"},
+		[FILE_TABLE_BAD] = {-EBADMSG, "made the process that compiled it answer nonsense"},
+		[FILE_TABLE_LARGE] = {-E2BIG, "takes too much memory"},
+	};
+	size_t i;
+
+	file_set_waits(tables, file, false);
+	if (result->error == -EFBIG)
+		count_skipped(tables, file, UNWIND_LIMIT_PAGES, result->bytes);
+	for (i = 0; i < FILE_TABLE_FAILURES; i++)
+		if (causes[i].error == result->error) {
+			tables->stats.failed[i]++;
+			log_debug("unwind tables: none for %s: it %s", file->object->path,
+				  causes[i].words);
+		}
+}
+
+/* Takes over what is compiled. Anything but -ENOMEM leaves the file to frame pointers. */
+static int keep_table(struct file_tables *tables, struct file_table *file,
+		      const struct unwind_table *table, uint64_t now_ns)
+{
 	int err;
 
-	if (job->error) {
-		file_set_waits(tables, file, false);
-		if (job->error == -EFBIG)
-			count_skipped(tables, file, UNWIND_LIMIT_PAGES, job->bytes);
-		return job->error == -ENOMEM ? -ENOMEM : 0;
-	}
 	tables->stats.compiled++;
 	count_skipped(tables, file, table->stats.limit, table->stats.skipped_bytes);
 	/* Without .eh_frame it is all frame pointers, but for what is known by sight. */
@@ -169,33 +190,30 @@ static int keep_table(struct file_tables *tables, struct file_table *file,
 }
 
 /* Where the bytes of an object are. False: nowhere, it is left to frame pointers. */
-static bool source_of(const struct object *object, struct unwind_source *source)
+static bool has_bytes(const struct object *object)
 {
-	*source = (struct unwind_source){.fd = object->fd};
-	if (object->kind == OBJECT_VDSO) {
-		source->image = (const void *)getauxval(AT_SYSINFO_EHDR);
-		source->image_bytes = source->image ? 2 * (size_t)sysconf(_SC_PAGESIZE) : 0;
-	}
-	return object->kind != OBJECT_ANONYMOUS && (source->fd >= 0 || source->image);
+	return object->kind == OBJECT_VDSO || (object->kind == OBJECT_FILE && object->fd >= 0);
 }
 
 static int add_job(struct file_tables *tables, struct file_table *file)
 {
-	struct compile_job job = {.tag = file->object->number};
+	struct compile_job job = {.fd = -1, .tag = file->object->number};
 	struct stat stat_buf;
 	int err;
 
-	if (!source_of(file->object, &job.source)) {
+	if (!has_bytes(file->object)) {
 		file_set_waits(tables, file, false);
 		return 0;
 	}
-	if (job.source.fd >= 0 && !fstat(job.source.fd, &stat_buf)) {
+	if (file->object->kind == OBJECT_FILE)
+		job.fd = file->object->fd;
+	if (job.fd >= 0 && !fstat(job.fd, &stat_buf)) {
 		job.bytes = (uint64_t)stat_buf.st_size;
 		file->owner = stat_buf.st_uid;
 	}
-	err = ARRAY_ROOM(&tables->jobs);
-	if (!err)
-		tables->jobs.items[tables->jobs.count++] = job;
+	err = compile_pool_add(tables->pool, &job);
+	file->is_at_work = !err;
+	tables->job_count += !err;
 	return err;
 }
 
@@ -228,7 +246,7 @@ static int add_waiting(struct file_tables *tables, uint64_t now_ns)
 	for (i = 0; i < tables->files.count && !err; i++) {
 		struct file_table *file = &tables->files.items[i];
 
-		if (!file->waits ||
+		if (!file->waits || file->is_at_work ||
 		    (file->is_displaced && file_room_is_awaited(tables) && file->users))
 			continue;
 		if (!file->users) {
@@ -241,28 +259,43 @@ static int add_waiting(struct file_tables *tables, uint64_t now_ns)
 	return err;
 }
 
-static int run_jobs(struct file_tables *tables, uint64_t now_ns, bool *changed)
+static int take_result(struct file_tables *tables, struct compile_result *result, uint64_t now_ns,
+		       bool *changed)
 {
-	uint64_t start = clock_now_ns(), compiled;
-	int err, first = 0;
-	size_t i;
+	struct file_table *file = &tables->files.items[result->tag];
+	const bool is_late = file->users && !file->stored;
+	int err;
 
-	compile_pool_run(tables->jobs.items, tables->jobs.count);
-	compiled = clock_now_ns();
-	for (i = 0; i < tables->jobs.count; i++) {
-		struct compile_job *job = &tables->jobs.items[i];
-		struct file_table *file = &tables->files.items[job->tag];
-		bool is_late = file->users && !file->stored;
-
-		err = keep_table(tables, file, job, now_ns);
-		first = first ? first : err;
-		*changed = *changed || (is_late && file->stored);
-		unwind_table_close(job->table);
+	file->is_at_work = false;
+	tables->job_count--;
+	if (result->error) {
+		note_failure(tables, file, result);
+		return 0;
 	}
-	log_debug("unwind tables: %zu files, compiled in %.1f ms, stored in %.1f ms",
-		  tables->jobs.count, (double)(compiled - start) / 1e6,
-		  (double)(clock_now_ns() - compiled) / 1e6);
-	tables->jobs.count = 0;
+	err = keep_table(tables, file, &result->made.table, now_ns);
+	table_close(&result->made);
+	*changed = *changed || (is_late && file->stored);
+	return err;
+}
+
+/* As many as are done while there is patience; the others come with a later load. */
+static int take_results(struct file_tables *tables, uint64_t now_ns, bool *changed)
+{
+	const uint64_t start_ns = clock_now_ns();
+	const uint64_t until_ns = patience_until(tables->patience, start_ns);
+	struct compile_result result;
+	size_t count = 0;
+	int err, first = 0;
+
+	while (compile_pool_next(tables->pool, until_ns, &result)) {
+		err = take_result(tables, &result, now_ns, changed);
+		first = first ? first : err;
+		count++;
+	}
+	patience_spend(tables->patience, clock_now_ns());
+	if (count)
+		log_debug("unwind tables: %zu files, compiled and stored in %.1f ms, %zu to come",
+			  count, (double)(clock_now_ns() - start_ns) / 1e6, tables->job_count);
 	return first;
 }
 
@@ -275,8 +308,8 @@ int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed)
 		file_room_note(tables, now_ns);
 	if (file_room_take(tables, now_ns))
 		err = add_waiting(tables, now_ns);
-	if (tables->jobs.count)
-		run_err = run_jobs(tables, now_ns, changed);
+	if (tables->job_count)
+		run_err = take_results(tables, now_ns, changed);
 	*changed |= tables->has_displaced;
 	tables->has_displaced = false;
 	return err ? err : run_err;
@@ -323,6 +356,7 @@ bool file_tables_resolve(const struct file_tables *tables, uint32_t object, uint
 	uint64_t address;
 
 	mapping->flags = GB_MAPPING_NO_TABLE;
+	mapping->bias = mapping->begin - offset;
 	if (object >= tables->files.count ||
 	    !virtual_address(&tables->files.items[object], offset, &address))
 		return false;
@@ -354,7 +388,7 @@ bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t no
 		return true;
 	file = &tables->files.items[object];
 	/* A job has the object's descriptor. */
-	if (file->users || tables->jobs.count ||
+	if (file->users || file->is_at_work ||
 	    !table_store_grace_is_over(file->unused_since_ns, now_ns))
 		return false;
 	file_set_waits(tables, file, false);

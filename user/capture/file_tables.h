@@ -21,6 +21,17 @@ struct file_tables;
 struct object;
 struct unwind_memory;
 struct table_store;
+struct compile_pool;
+struct patience;
+
+/* Why a file has no table, besides that it is none with code. */
+enum file_table_failure {
+	FILE_TABLE_LATE, /* it takes longer than COMPILE_MAX_NS */
+	FILE_TABLE_DIED, /* the process that compiled it died */
+	FILE_TABLE_BAD, /* or answered nonsense */
+	FILE_TABLE_LARGE, /* the table is more than TABLE_IMAGE_MAX_BYTES, or it takes more memory than a parser may have */
+	FILE_TABLE_FAILURES
+};
 
 struct file_tables_stats {
 	uint64_t tables, table_bytes; /* stored now: rows and pages */
@@ -40,10 +51,12 @@ struct file_tables_stats {
 		char path[96]; /* its last bytes; "": none */
 		enum unwind_limit limit;
 	} beyond; /* the first of them */
+	uint64_t failed[FILE_TABLE_FAILURES];
 };
 
-/* 0 or -errno. */
-int file_tables_open(struct file_tables **out, const struct unwind_memory *memory);
+/* `pool` compiles, and is waited for as long as `patience` has it; both are borrowed. 0 or -errno. */
+int file_tables_open(struct file_tables **out, const struct unwind_memory *memory,
+		     struct compile_pool *pool, struct patience *patience);
 void file_tables_close(struct file_tables *tables);
 
 /*
@@ -53,8 +66,9 @@ void file_tables_close(struct file_tables *tables);
 int file_tables_want(struct file_tables *tables, const struct object *object);
 
 /*
- * Compiles and stores what is wanted, and what waits if there is new room. *changed: files that were without a table
- * have one now, see file_tables_refresh(). 0 or -ENOMEM, with as much done as was possible.
+ * Has compiled, and stores, what is wanted, and what waits if there is new room. What is not done in time comes with a
+ * later load. *changed: files that were without a table have one now, see file_tables_refresh(). 0 or -ENOMEM, with as
+ * much done as was possible.
  */
 int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed);
 
@@ -63,10 +77,16 @@ void file_tables_use(struct file_tables *tables, uint32_t object, int change, ui
 
 /*
  * Fills in what a mapping says of its file's table: bias, page_offset, flags. `mapping->begin` is where `offset` of the
- * file is mapped. False: no code of the file is there.
+ * file is mapped. False: no code of the file is there, or it is not known yet: then file_tables_resolve_late().
  */
 bool file_tables_resolve(const struct file_tables *tables, uint32_t object, uint64_t offset,
 			 struct gb_mapping *mapping);
+/* The same later, for a mapping of which only the begin and the end have changed since. */
+static inline bool file_tables_resolve_late(const struct file_tables *tables, uint32_t object,
+					    struct gb_mapping *mapping)
+{
+	return file_tables_resolve(tables, object, mapping->begin - mapping->bias, mapping);
+}
 /* The same when only the table has changed. True: the mapping was changed. */
 bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
 			 struct gb_mapping *mapping);

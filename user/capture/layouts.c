@@ -243,17 +243,23 @@ void layouts_begin_refresh(struct layouts *layouts)
 	layouts->round++;
 }
 
+/* Whether there is a table of the file by now, or it is known where its code is. */
+static bool is_item_behind(const struct layouts *layouts, const struct layout_item *item,
+			   struct gb_mapping mapping)
+{
+	if (item->has_code)
+		return file_tables_refresh(layouts->files, item->object, &mapping);
+	return file_tables_resolve_late(layouts->files, item->object, &mapping);
+}
+
 static bool is_behind(const struct layouts *layouts, const struct layout *layout)
 {
 	uint32_t i;
 
-	for (i = 0; i < layout->count; i++) {
-		struct gb_mapping mapping = layouts->mappings[layout->run.first + i];
-
-		if (layout->items[i].has_code &&
-		    file_tables_refresh(layouts->files, layout->items[i].object, &mapping))
+	for (i = 0; i < layout->count; i++)
+		if (is_item_behind(layouts, &layout->items[i],
+				   layouts->mappings[layout->run.first + i]))
 			return true;
-	}
 	return false;
 }
 

@@ -66,7 +66,8 @@ static int add_pool(void *context, uint32_t index, struct gb_chunk **chunks)
 	return kernel_side_add_pool(publisher->kernel, index, chunks);
 }
 
-int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t max_bytes)
+int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t max_bytes,
+		   struct compile_pool *pool, struct patience *patience)
 {
 	struct publisher *publisher = calloc(1, sizeof(*publisher));
 	struct unwind_memory memory = {.add_pool = add_pool, .context = publisher};
@@ -81,7 +82,7 @@ int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t 
 		memory.rules = publisher->maps.rules;
 		memory.max_pools =
 			(uint32_t)(max_bytes / (GB_POOL_CHUNKS * sizeof(struct gb_chunk)));
-		err = file_tables_open(&publisher->files, &memory);
+		err = file_tables_open(&publisher->files, &memory, pool, patience);
 	}
 	if (!err)
 		err = layouts_open(&publisher->layouts, publisher->maps.mappings, publisher->files);

@@ -19,6 +19,8 @@ struct gb_sample;
 struct kernel_side;
 struct object;
 struct process;
+struct compile_pool;
+struct patience;
 struct publisher;
 
 struct publisher_stats {
@@ -27,7 +29,8 @@ struct publisher_stats {
 };
 
 /* `max_bytes`: of kernel memory for rows. `kernel` is borrowed. 0 or -errno. */
-int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t max_bytes);
+int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t max_bytes,
+		   struct compile_pool *pool, struct patience *patience);
 void publisher_close(struct publisher *publisher);
 
 /*

@@ -2,6 +2,8 @@
 /* left_behind.c - see left_behind.h. */
 #include "reader/left_behind.h"
 
+#include "base/clock.h"
+
 #include <signal.h>
 #include <stddef.h>
 #include <sys/wait.h>
@@ -34,10 +36,23 @@ bool left_behind_has_room(void)
 	return left.count < LEFT_BEHIND_MAX / 2;
 }
 
-void left_behind_add(pid_t child)
+/* Whether it has ended by then. */
+static bool ends_until(pid_t child, uint64_t until_ns)
 {
+	while (waitpid(child, NULL, WNOHANG) == 0) {
+		if (clock_now_ns() >= until_ns)
+			return false;
+		(void)usleep(100);
+	}
+	return true;
+}
+
+void left_behind_add(pid_t child, uint64_t wait_ns)
+{
+	const uint64_t until_ns = clock_now_ns() + wait_ns;
+
 	(void)kill(child, SIGKILL);
 	(void)left_behind_has_room();
-	if (waitpid(child, NULL, WNOHANG) == 0 && left.count < LEFT_BEHIND_MAX)
+	if (!ends_until(child, until_ns) && left.count < LEFT_BEHIND_MAX)
 		left.items[left.count++] = child;
 }

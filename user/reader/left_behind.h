@@ -8,13 +8,14 @@
 #define GECKOBPF_READER_LEFT_BEHIND_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* So many are remembered; half of them, and no more are started. */
 #define LEFT_BEHIND_MAX 64
 
-/* Kills `child`, and remembers it until it has ended. */
-void left_behind_add(pid_t child);
+/* Kills `child`, and remembers it until it has ended, for which it waits at most `wait_ns`. */
+void left_behind_add(pid_t child, uint64_t wait_ns);
 
 /* Forgets those that have ended. Whether another reader may be started: not too many hang. */
 bool left_behind_has_room(void);

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define CLOSE_NS (100 * NS_PER_MS) /* one that does not hang has ended by then */
 #define LOOK_NS (20 * NS_PER_MS) /* how often it is asked whether it is cancelled */
 
 struct reader {
@@ -23,7 +24,7 @@ struct reader {
 	pid_t child; /* 0: none */
 	int fd;
 	uint32_t number; /* of the request */
-	bool is_busy;
+	bool is_busy, is_eased;
 	struct reader_message ask, reply; /* what is asked back */
 };
 
@@ -52,20 +53,25 @@ int reader_open(struct reader **out, const struct reader_config *config)
 }
 
 /* The process is of no use any more, or another's. */
-static void abandon(struct reader *reader)
+static void end(struct reader *reader, uint64_t wait_ns)
 {
 	fd_close(&reader->fd);
 	if (reader->child && reader->owner == getpid())
-		left_behind_add(reader->child);
+		left_behind_add(reader->child, wait_ns);
 	reader->child = 0;
-	reader->is_busy = false;
+	reader->is_busy = reader->is_eased = false;
+}
+
+static void abandon(struct reader *reader)
+{
+	end(reader, 0);
 }
 
 void reader_close(struct reader *reader)
 {
 	if (!reader)
 		return;
-	abandon(reader);
+	end(reader, CLOSE_NS);
 	free(reader);
 }
 
@@ -95,6 +101,9 @@ static int send_request(struct reader *reader, const struct reader_message *requ
 		if (err)
 			return err;
 	}
+	if (reader->is_eased)
+		reader_hurry(reader->child);
+	reader->is_eased = false;
 	return channel_send(reader->fd, &mark, request);
 }
 
@@ -214,6 +223,19 @@ int reader_poll(struct reader *reader, const struct reader_wait *wait,
 void reader_give_up(struct reader *reader)
 {
 	reader->stats.late += reader->is_busy;
+	abandon(reader);
+}
+
+void reader_ease(struct reader *reader)
+{
+	if (!reader->is_busy || reader->is_eased)
+		return;
+	reader_relax(reader->child);
+	reader->is_eased = true;
+}
+
+void reader_end(struct reader *reader)
+{
 	abandon(reader);
 }
 

@@ -60,7 +60,7 @@ void reader_enable(void);
 
 /* Starts nothing yet. 0 or -ENOMEM. */
 int reader_open(struct reader **out, const struct reader_config *config);
-/* Does not wait for the process to end. */
+/* Waits for the process to end, but not long. */
 void reader_close(struct reader *reader);
 
 /*
@@ -80,6 +80,12 @@ int reader_poll(struct reader *reader, const struct reader_wait *wait,
 void reader_give_up(struct reader *reader);
 /* The answer made no sense, as its receiver found out: kills the process. */
 void reader_distrust(struct reader *reader);
+
+/* Its answer is not waited for now: until the next request it goes before nobody. */
+void reader_ease(struct reader *reader);
+
+/* Ends a process that has nothing to do, with the memory that it has. */
+void reader_end(struct reader *reader);
 
 /* Both in one. As reader_begin() and reader_poll(), but -ETIMEDOUT where it was late, and is killed. */
 int reader_call(struct reader *reader, const struct reader_message *request,

@@ -2,8 +2,7 @@
 /*
  * start.c - see start.h.
  *
- * It is another program image, not a fork: it has neither our memory nor our addresses. It goes before others if we do,
- * since we wait for it; not as far as real time, for then a file that takes long would take a CPU from all.
+ * It is another program image, not a fork: it has neither our memory nor our addresses.
  */
 #include "reader/start.h"
 
@@ -14,14 +13,12 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define PROGRAM "/proc/self/exe"
-#define BEST_NICE (-20)
 
 /* What a sanitizer finds is to be seen. */
 #ifdef GECKOBPF_SANITIZED
@@ -84,12 +81,23 @@ static int spawn(enum reader_role role, pid_t *child, int theirs)
 	return -err;
 }
 
-/* Whether we do what others have to wait for. */
-static bool goes_first(void)
+void reader_hurry(pid_t child)
 {
 	const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+	struct sched_param param;
 
-	return policy == SCHED_RR || policy == SCHED_FIFO || getpriority(PRIO_PROCESS, 0) < 0;
+	if ((policy == SCHED_RR || policy == SCHED_FIFO) && !sched_getparam(0, &param))
+		(void)sched_setscheduler(child, policy, &param);
+	else
+		(void)setpriority(PRIO_PROCESS, (id_t)child, getpriority(PRIO_PROCESS, 0));
+}
+
+void reader_relax(pid_t child)
+{
+	const struct sched_param param = {0};
+
+	(void)sched_setscheduler(child, SCHED_OTHER, &param);
+	(void)setpriority(PRIO_PROCESS, (id_t)child, 0);
 }
 
 int reader_start(enum reader_role role, pid_t *child, int *fd)
@@ -104,8 +112,7 @@ int reader_start(enum reader_role role, pid_t *child, int *fd)
 		fd_close(&pair[0]);
 		return err;
 	}
-	if (goes_first())
-		(void)setpriority(PRIO_PROCESS, (id_t)*child, BEST_NICE);
+	reader_hurry(*child);
 	*fd = pair[0];
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "service/open_request.h"
 #include "service/sandbox.h"
 #include "service/state_request.h"
+#include "service/table_request.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ static const struct {
 } rows[] = {
 	{SERVICE_STATE, BIT(READER_OPENER) | BIT(READER_PARSER), state_answer},
 	{SERVICE_OPEN, BIT(READER_OPENER), open_answer},
+	{SERVICE_TABLE, BIT(READER_PARSER), table_answer},
 };
 
 static struct {

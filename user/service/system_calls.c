@@ -45,6 +45,7 @@ static const int allowed[] = {
 	SYS_rt_sigaction,
 	SYS_rt_sigprocmask,
 	SYS_rt_sigreturn,
+	SYS_sigaltstack,
 	SYS_sched_yield,
 	SYS_exit,
 	SYS_exit_group,

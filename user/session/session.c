@@ -9,6 +9,7 @@
 #include "buffer/profile_buffer.h"
 #include "buffer/profile_memory.h"
 #include "capture/cpus.h"
+#include "capture/compile_pool.h"
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
 #include "capture/preflight.h"
@@ -145,6 +146,7 @@ void session_close(struct session *session)
 	drain_close(session->drain);
 	sideband_close(session->sideband);
 	publisher_close(session->publisher);
+	compile_pool_close(session->pool);
 	kernel_side_close(session->kernel);
 	records_close(session->records);
 	close_buffers(session);

@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "base/error.h"
+#include "capture/compile_pool.h"
 #include "capture/cpus.h"
 #include "capture/drain.h"
 #include "capture/kernel_side.h"
@@ -30,6 +31,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+
+/* Nothing is lost by waiting for tables as long as no samples are taken. */
+#define START_PATIENCE_NS (3 * NS_PER_SEC)
 
 static int open_dump(struct session *session, struct error *error)
 {
@@ -99,8 +103,8 @@ static void unwind_raw(void *context, const struct process *process, const struc
 
 static int open_publisher(struct session *session, struct error *error)
 {
-	int err =
-		publisher_open(&session->publisher, session->kernel, session->config->unwind_bytes);
+	int err = publisher_open(&session->publisher, session->kernel,
+				 session->config->unwind_bytes, session->pool, &session->patience);
 
 	if (err)
 		return error_set(error, err, "unwind tables", "%s", strerror(-err));
@@ -127,10 +131,21 @@ static int open_drain(struct session *session, struct error *error)
 	return err;
 }
 
+/* They start while the BPF programs load. */
+static int open_pool(struct session *session, struct error *error)
+{
+	int err = compile_pool_open(&session->pool);
+
+	session->patience.left_ns = START_PATIENCE_NS;
+	return err ? error_set(error, err, "unwind tables", "%s", strerror(-err)) : 0;
+}
+
 static int open_capture(struct session *session, struct error *error)
 {
-	int err = load(session, error);
+	int err = open_pool(session, error);
 
+	if (!err)
+		err = load(session, error);
 	if (!err)
 		err = attach(session, error);
 	if (!err)
@@ -175,6 +190,7 @@ int session_begin(struct session *session, struct error *error)
 	if (!err)
 		err = forget_cpu_time(session);
 	session->start_ns = session->end_ns = clock_now_ns();
+	session->patience = (struct patience){PATIENCE_MAX_NS, session->start_ns};
 	session->loss_watch.looked_ns = session->start_ns;
 	session->start_real_ns = clock_ns(CLOCK_REALTIME);
 	session->stolen_at_start_ns = cpus_stolen_ns();

@@ -12,6 +12,7 @@
 #include "capture/source.h"
 #include "geckobpf_names.h"
 #include "profile/profile.h"
+#include "reader/patience.h"
 #include "session/loss_watch.h"
 #include "session/phase.h"
 #include "session/session.h"
@@ -36,6 +37,9 @@ struct session {
 	struct profile_memory *memory;
 	struct records *records;
 	struct kernel_side *kernel;
+	struct compile_pool *pool;
+	struct patience patience; /* with readers */
+	bool has_told_lacks; /* what they could not give up */
 	struct publisher *publisher;
 	struct sideband *sideband;
 	struct drain *drain;

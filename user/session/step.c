@@ -12,9 +12,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "buffer/profile_memory.h"
+#include "capture/compile_pool.h"
 #include "capture/drain.h"
 #include "capture/sources.h"
 #include "recording/records.h"
+#include "service/sandbox.h"
 #include "session/counters.h"
 #include "session/retention.h"
 #include "session/snapshot.h"
@@ -99,6 +101,21 @@ static bool is_over(const struct session *session, uint64_t now_ns)
 
 /* ---- what is due -------------------------------------------------------------------- */
 
+/* Once, when it is known. */
+static void tell_lacks(struct session *session)
+{
+	const uint32_t lacks = compile_pool_lacks(session->pool);
+	struct error warning = {0};
+
+	if (!lacks || session->has_told_lacks)
+		return;
+	session->has_told_lacks = true;
+	error_set(&warning, 0, "readers of files", "the system does not let them give up %s",
+		  lacks & SANDBOX_CAPABLE ? "capabilities" : "system calls (seccomp)");
+	error_advise(&warning, "what the recorded programs map is read all the same");
+	session_tell_error(session, SESSION_WARNING, &warning);
+}
+
 /* CPUs come and go; what goes is in the stream before it goes. */
 static int each_second(struct session *session, uint64_t now_ns)
 {
@@ -107,6 +124,7 @@ static int each_second(struct session *session, uint64_t now_ns)
 	if (now_ns < session->next_second_ns)
 		return 0;
 	session->next_second_ns = now_ns + NS_PER_SEC;
+	tell_lacks(session);
 	stream_write(session->stream, clock_now_ns());
 	retention_apply(session, now_ns);
 	err = sources_follow_cpus(session->sources);
