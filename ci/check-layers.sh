@@ -20,7 +20,8 @@ allowed()
 	base) echo '' ;;
 	elf | buffer | reader) echo 'base' ;;
 	service) echo 'base reader elf target unwind symbol' ;;
-	target | unwind) echo 'base elf' ;;
+	target) echo 'base reader elf' ;;
+	unwind) echo 'base elf' ;;
 	symbol) echo 'base elf target unwind' ;;
 	recording) echo 'base elf buffer target' ;;
 	capture) echo 'base reader service elf buffer target unwind recording skel' ;;

@@ -21,19 +21,17 @@ static int give_pool(void *context, uint32_t index, struct gb_chunk **out)
 
 static struct table_store *open_store(void)
 {
-	struct unwind_memory *memory = calloc(1, sizeof(*memory));
+	static struct unwind_memory memory;
 	struct table_store *store;
 
 	pool = calloc(GB_POOL_CHUNKS, sizeof(*pool));
-	if (!memory || !pool)
-		abort();
-	*memory = (struct unwind_memory){
-		.pages = calloc(GB_MAX_PAGES, sizeof(*memory->pages)),
-		.rules = calloc(GB_MAX_RULES, sizeof(*memory->rules)),
+	memory = (struct unwind_memory){
+		.pages = calloc(GB_MAX_PAGES, sizeof(*memory.pages)),
+		.rules = calloc(GB_MAX_RULES, sizeof(*memory.rules)),
 		.add_pool = give_pool,
 		.max_pools = 1,
 	};
-	if (!memory->pages || !memory->rules || table_store_open(&store, memory))
+	if (!pool || !memory.pages || !memory.rules || table_store_open(&store, &memory))
 		abort();
 	return store;
 }

@@ -126,10 +126,26 @@ static struct object *see_path(const char *path)
 	return see(&(struct object_sighting){.pid = getpid(), .path = path});
 }
 
+/* As if it had these numbers; what is mapped is believed. */
 static struct object *see_place(uint64_t device, uint64_t inode, const char *path)
 {
-	return see(&(struct object_sighting){
-		.pid = getpid(), .device = device, .inode = inode, .path = path});
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *memory = fd < 0 ? MAP_FAILED : mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	const bool is_mapped = memory != MAP_FAILED;
+	struct object *object = see(&(struct object_sighting){
+		.pid = getpid(),
+		.start = is_mapped ? (uintptr_t)memory : 0,
+		.end = is_mapped ? (uintptr_t)memory + PAGE : 0,
+		.device = device,
+		.inode = inode,
+		.path = path,
+	});
+
+	if (is_mapped)
+		munmap(memory, PAGE);
+	if (fd >= 0)
+		close(fd);
+	return object;
 }
 
 static struct object *see_build(const char *path, uint8_t seed)

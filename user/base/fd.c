@@ -5,10 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static int read_to_end(int fd, char **text, size_t *length)
+static int read_to_end(int fd, size_t max_bytes, char **text, size_t *length)
 {
 	size_t capacity = 0, used = 0;
 	char *data = NULL;
@@ -27,7 +28,8 @@ static int read_to_end(int fd, char **text, size_t *length)
 			goto fail;
 		}
 		used += (size_t)got;
-	} while (got != 0);
+	} while (got != 0 && used < max_bytes);
+	used = used < max_bytes ? used : max_bytes;
 	data[used] = '\0';
 	*text = data;
 	*length = used;
@@ -37,7 +39,7 @@ fail:
 	return err;
 }
 
-int fd_read_file(const char *path, char **text, size_t *length)
+int fd_read_most(const char *path, size_t max_bytes, char **text, size_t *length)
 {
 	size_t ignored;
 	int fd, err;
@@ -45,9 +47,14 @@ int fd_read_file(const char *path, char **text, size_t *length)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = read_to_end(fd, text, length ? length : &ignored);
+	err = read_to_end(fd, max_bytes, text, length ? length : &ignored);
 	close(fd);
 	return err;
+}
+
+int fd_read_file(const char *path, char **text, size_t *length)
+{
+	return fd_read_most(path, SIZE_MAX, text, length);
 }
 
 int fd_read_start(const char *path, char *text, size_t size, size_t *length)

@@ -11,6 +11,8 @@
  * NULL, excludes the NUL. 0 or -errno.
  */
 int fd_read_file(const char *path, char **text, size_t *length);
+/* The same of its first `max_bytes`. */
+int fd_read_most(const char *path, size_t max_bytes, char **text, size_t *length);
 /* Reads the first `size` bytes of `path` into `text`, *length of them if it has less. No NUL is added. 0 or -errno. */
 int fd_read_start(const char *path, char *text, size_t size, size_t *length);
 

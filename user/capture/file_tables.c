@@ -18,6 +18,7 @@
 #include "unwind/table_store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -198,7 +199,7 @@ static bool has_bytes(const struct object *object)
 static int add_job(struct file_tables *tables, struct file_table *file)
 {
 	struct compile_job job = {.fd = -1, .tag = file->object->number};
-	struct stat stat_buf;
+	struct statx status;
 	int err;
 
 	if (!has_bytes(file->object)) {
@@ -207,9 +208,11 @@ static int add_job(struct file_tables *tables, struct file_table *file)
 	}
 	if (file->object->kind == OBJECT_FILE)
 		job.fd = file->object->fd;
-	if (job.fd >= 0 && !fstat(job.fd, &stat_buf)) {
-		job.bytes = (uint64_t)stat_buf.st_size;
-		file->owner = stat_buf.st_uid;
+	/* As far as that is known here: to ask a server may take for ever. */
+	if (job.fd >= 0 && !statx(job.fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+				  STATX_SIZE | STATX_UID, &status)) {
+		job.bytes = status.stx_size;
+		file->owner = status.stx_uid;
 	}
 	err = compile_pool_add(tables->pool, &job);
 	file->is_at_work = !err;

@@ -9,6 +9,7 @@
  */
 #include "elf/build_id.h"
 #include "elf/elf_file.h"
+#include "elf/elf_open.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -98,7 +99,7 @@ size_t build_id_of_file(const struct elf_file *file, uint8_t *bytes)
 	return found;
 }
 
-int build_id_read(int fd, struct build_id *out)
+static int read_here(int fd, struct build_id *out)
 {
 	uint8_t bytes[ELF_BUILD_ID_MAX_BYTES];
 	struct elf_file *file;
@@ -114,6 +115,13 @@ int build_id_read(int fd, struct build_id *out)
 	*out = (struct build_id){.size = (uint8_t)size};
 	memcpy(out->bytes, bytes, size);
 	return 0;
+}
+
+int build_id_read(int fd, struct build_id *out)
+{
+	const struct elf_door *door = elf_door();
+
+	return door->build_id ? door->build_id(door->context, fd, out) : read_here(fd, out);
 }
 
 bool build_id_equal(const struct build_id *a, const struct build_id *b)

@@ -62,16 +62,31 @@ static int open_here(const char *root, const char *path)
 	return fd;
 }
 
-static const struct elf_door *door; /* NULL: this process opens */
+static const struct elf_door by_itself, *door = &by_itself;
 
 void elf_open_through(const struct elf_door *other)
 {
-	door = other;
+	door = other ? other : &by_itself;
+}
+
+const struct elf_door *elf_door(void)
+{
+	return door;
 }
 
 int elf_open_path(const char *root, const char *path)
 {
-	return door ? door->open(door->context, root, path) : open_here(root, path);
+	return door->open ? door->open(door->context, root, path) : open_here(root, path);
+}
+
+int elf_read_proc(pid_t pid, const char *name, size_t max_bytes, char **text, size_t *length)
+{
+	char path[80];
+
+	if (door->read_proc)
+		return door->read_proc(door->context, pid, name, max_bytes, text, length);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return fd_read_most(path, max_bytes, text, length);
 }
 
 int elf_open_mapped(pid_t pid, uint64_t start, uint64_t end)

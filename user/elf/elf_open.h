@@ -10,8 +10,11 @@
 #ifndef GECKOBPF_ELF_ELF_OPEN_H
 #define GECKOBPF_ELF_ELF_OPEN_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct build_id;
 
 /*
  * A descriptor to read the regular file at `path`, the caller's. The path, and symbolic links in
@@ -27,13 +30,25 @@ int elf_open_mapped(pid_t pid, uint64_t start, uint64_t end);
 int elf_open_as_seen(pid_t pid, const char *path);
 
 /*
- * How this process opens files from now on: not by itself, but by `open`, which is as elf_open_path(). Borrowed; NULL: by
- * itself.
+ * The text of /proc/PID/NAME, at most `max_bytes` of it, with a NUL behind, the caller's to free. To read it can take as
+ * long as the process likes, for some of it lies in its memory. 0; -ENOMEM; -errno.
+ */
+int elf_read_proc(pid_t pid, const char *name, size_t max_bytes, char **text, size_t *length);
+
+/*
+ * Who opens and reads for this process from now on: not itself, but what does as elf_open_path(), build_id_read() and
+ * elf_read_proc(). What is NULL it does itself. -ETIMEDOUT: whoever it is hangs.
  */
 struct elf_door {
 	int (*open)(void *context, const char *root, const char *path);
+	int (*build_id)(void *context, int fd, struct build_id *out);
+	int (*read_proc)(void *context, pid_t pid, const char *name, size_t max_bytes, char **text,
+			 size_t *length);
 	void *context;
 };
+/* Borrowed; NULL: by itself again. */
 void elf_open_through(const struct elf_door *door);
+/* Never NULL. */
+const struct elf_door *elf_door(void);
 
 #endif

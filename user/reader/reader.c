@@ -91,6 +91,12 @@ static int start(struct reader *reader)
 	return 0;
 }
 
+void reader_prepare(struct reader *reader)
+{
+	if (!reader->child)
+		(void)start(reader);
+}
+
 static int send_request(struct reader *reader, const struct reader_message *request)
 {
 	const struct channel_mark mark = {CHANNEL_REQUEST, ++reader->number};

@@ -63,6 +63,9 @@ int reader_open(struct reader **out, const struct reader_config *config);
 /* Waits for the process to end, but not long. */
 void reader_close(struct reader *reader);
 
+/* Starts the process, so that it is there when it is needed. */
+void reader_prepare(struct reader *reader);
+
 /*
  * Sends a request, starting the process if there is none. 0: the answer is yet to come, see reader_poll(); -EBUSY: one
  * is at work; -EAGAIN: no process can be started now; -ENOSYS: see reader_enable(); -EPIPE: it died.

@@ -4,8 +4,10 @@
 
 #include "reader/channel.h"
 #include "reader/start.h"
+#include "service/build_id_request.h"
 #include "service/kinds.h"
 #include "service/open_request.h"
+#include "service/proc_request.h"
 #include "service/sandbox.h"
 #include "service/state_request.h"
 #include "service/table_request.h"
@@ -25,6 +27,8 @@ static const struct {
 	{SERVICE_STATE, BIT(READER_OPENER) | BIT(READER_PARSER), state_answer},
 	{SERVICE_OPEN, BIT(READER_OPENER), open_answer},
 	{SERVICE_TABLE, BIT(READER_PARSER), table_answer},
+	{SERVICE_BUILD_ID, BIT(READER_PARSER), build_id_answer},
+	{SERVICE_PROC, BIT(READER_OPENER), proc_answer},
 };
 
 static struct {

@@ -13,6 +13,7 @@
 #include "capture/sources.h"
 #include "recording/fact_list.h"
 #include "session/state.h"
+#include "target/object.h"
 #include "target/process.h"
 
 #include <inttypes.h>
@@ -88,6 +89,7 @@ static const struct row rows[] = {
 	ROW("unwind_files_code_skipped", tables.files.skipped_files, IF_ANY),
 	ROW("unwind_bytes_code_skipped", tables.files.skipped_bytes, IF_ANY),
 	ROW("unwind_files_beyond_limits", tables.files.beyond_limits, IF_ANY),
+	ROW("files_not_opened_in_time", files_late, IF_ANY),
 	ROW("unwind_files_late", tables.files.failed[FILE_TABLE_LATE], IF_ANY),
 	ROW("unwind_files_reader_died", tables.files.failed[FILE_TABLE_DIED], IF_ANY),
 	ROW("unwind_files_bad_answer", tables.files.failed[FILE_TABLE_BAD], IF_ANY),
@@ -187,6 +189,7 @@ static void count_kernel(const struct session *session, struct counters *counter
 	}
 	counters->ring_bytes = kernel_side_ring_bytes(session->kernel);
 	counters->mappings_lost = sideband_lost(session->sideband);
+	counters->files_late = objects_late(session->objects);
 	counters->tables = publisher_get_stats(session->publisher);
 }
 

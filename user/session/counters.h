@@ -47,6 +47,7 @@ struct counters {
 	struct drain_left_out left_out; /* at the end, for taking it took too long */
 	uint64_t behind_ns; /* how far from the end the earliest of it was */
 	uint64_t mappings_lost; /* the ring of the side-band was full */
+	uint64_t files_late; /* that could not be opened in time */
 	struct publisher_stats tables;
 	struct profile_memory_stats memory;
 	uint64_t buffer_bytes, used_bytes; /* of the buffer; and what of it holds entries */

@@ -17,6 +17,7 @@
 #include "capture/sideband.h"
 #include "capture/sources.h"
 #include "recording/records.h"
+#include "session/file_door.h"
 #include "session/no_samples.h"
 #include "session/save.h"
 #include "session/sampling_period.h"
@@ -147,6 +148,7 @@ void session_close(struct session *session)
 	sideband_close(session->sideband);
 	publisher_close(session->publisher);
 	compile_pool_close(session->pool);
+	file_door_close(session->door);
 	kernel_side_close(session->kernel);
 	records_close(session->records);
 	close_buffers(session);
@@ -240,6 +242,7 @@ int session_stop(struct session *session)
 		return 0;
 	(void)session_watch_rings(session, false); /* nothing of interest comes any more */
 	collect_rest(session);
+	file_door_take_time(session->door);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "buffer/profile_memory.h"
 #include "capture/drain.h"
+#include "session/file_door.h"
 #include "session/save.h"
 #include "session/state.h"
 
@@ -137,6 +138,7 @@ static _Noreturn void write_and_exit(struct snapshot *snapshot)
 	session->command = NULL; /* the parent's child */
 	stages_enter(&session->stages, "collecting");
 	drain_stop_publishing(session->drain);
+	file_door_take_time(session->door);
 	(void)drain_list_tasks(session->drain);
 	err = save_capture(session, snapshot->number);
 	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);

@@ -18,6 +18,7 @@
 #include "capture/sources.h"
 #include "recording/records.h"
 #include "session/confinement.h"
+#include "session/file_door.h"
 #include "session/retention.h"
 #include "session/save.h"
 #include "session/state.h"
@@ -131,21 +132,21 @@ static int open_drain(struct session *session, struct error *error)
 	return err;
 }
 
-/* They start while the BPF programs load. */
-static int open_pool(struct session *session, struct error *error)
+/* They start while the BPF programs load, and may have our priority as long as we may give it. */
+static int open_readers(struct session *session, struct error *error)
 {
 	int err = compile_pool_open(&session->pool);
 
+	if (!err)
+		err = file_door_open(&session->door, &session->patience);
 	session->patience.left_ns = START_PATIENCE_NS;
-	return err ? error_set(error, err, "unwind tables", "%s", strerror(-err)) : 0;
+	return err ? error_set(error, err, "readers of files", "%s", strerror(-err)) : 0;
 }
 
 static int open_capture(struct session *session, struct error *error)
 {
-	int err = open_pool(session, error);
+	int err = load(session, error);
 
-	if (!err)
-		err = load(session, error);
 	if (!err)
 		err = attach(session, error);
 	if (!err)
@@ -246,6 +247,8 @@ int session_start(struct session *session, struct error *error)
 		err = stream_open(&session->stream, session, error);
 	if (!err)
 		err = targets_start_command(session, error);
+	if (!err)
+		err = open_readers(session, error);
 	if (!err)
 		err = confinement_begin(session, error);
 	if (!err)

@@ -37,6 +37,7 @@ struct session {
 	struct profile_memory *memory;
 	struct records *records;
 	struct kernel_side *kernel;
+	struct file_door *door;
 	struct compile_pool *pool;
 	struct patience patience; /* with readers */
 	bool has_told_lacks; /* what they could not give up */

@@ -98,6 +98,8 @@ static int file_source(const struct object *object, struct object_file *item,
 		source->code_bytes = object->code_bytes;
 		return object->build_id.size ? 0 : -ENOENT;
 	}
+	if (object->is_shut)
+		return -ENOENT;
 	source->fd = object->fd;
 	source->root = object->first_pid > 0 ? item->root : NULL;
 	return 0;

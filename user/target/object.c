@@ -11,14 +11,20 @@
  */
 #include "target/object.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/number_pool.h"
 #include "elf/elf_open.h"
+#include "reader/late_devices.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(entry) ((entry)->out_of_memory = true)
@@ -37,6 +43,8 @@ struct objects {
 	size_t count, capacity;
 	struct object_ref *places, *builds;
 	size_t descriptor_budget;
+	struct late_devices late;
+	uint64_t late_count; /* files */
 	struct number_pool numbers;
 	uint32_t next_serial;
 };
@@ -127,24 +135,43 @@ static enum object_kind kind_of(const char *path)
 }
 
 /*
- * `fd` if it is open and of the file that was seen, else it is closed: by now another file may have
- * the name, or the place in the address space. That can be told where the build id is known.
- * -ENOENT: it is not; -ENOMEM.
+ * Whether the file may be the one that was seen, which `device` and `inode` tell (0, 0: nobody knows). A file system of many
+ * parts tells other numbers of its devices by stat(2) than where it is mapped; all of them have no disk, major number 0.
  */
-static int if_seen(const struct object_sighting *sighting, int fd)
+static bool may_be_seen(const struct object_sighting *sighting, int fd)
 {
+	struct statx status;
+
+	if (!sighting->device && !sighting->inode)
+		return true;
+	/* What is known here and now: to ask a server may take for ever. */
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status))
+		return false;
+	return status.stx_ino == sighting->inode &&
+	       (makedev(status.stx_dev_major, status.stx_dev_minor) == sighting->device ||
+		!major(sighting->device));
+}
+
+/*
+ * `fd` if it is open and of the file that was seen, else it is closed: by now another file may have the name, or the place
+ * in the address space. `is_mapped`: it is what lies there. -ENOENT: it is another; -ETIMEDOUT: it hangs; -ENOMEM.
+ */
+static int if_seen(const struct object_sighting *sighting, int fd, bool is_mapped)
+{
+	const bool has_id = sighting->build_id && sighting->build_id->size;
 	struct build_id found = {0};
-	int err;
+	int err = 0;
 
 	if (fd < 0)
-		return -ENOENT;
-	if (!sighting->build_id || !sighting->build_id->size)
-		return fd;
-	err = build_id_read(fd, &found);
-	if (err != -ENOMEM && build_id_equal(sighting->build_id, &found))
+		return fd == -ETIMEDOUT ? fd : -ENOENT;
+	if (has_id)
+		err = build_id_read(fd, &found);
+	else if (!is_mapped && !may_be_seen(sighting, fd))
+		err = -ENOENT;
+	if (!err && (!has_id || build_id_equal(sighting->build_id, &found)))
 		return fd;
 	fd_close(&fd);
-	return err == -ENOMEM ? err : -ENOENT;
+	return err == -ENOMEM || err == -ETIMEDOUT ? err : -ENOENT;
 }
 
 /*
@@ -155,11 +182,11 @@ static int open_mapped_file(const struct object_sighting *sighting)
 {
 	int fd = elf_open_mapped(sighting->pid, sighting->start, sighting->end);
 
-	fd = if_seen(sighting, fd);
+	fd = if_seen(sighting, fd, true);
 	if (fd == -ENOENT)
-		fd = if_seen(sighting, elf_open_as_seen(sighting->pid, sighting->path));
+		fd = if_seen(sighting, elf_open_as_seen(sighting->pid, sighting->path), false);
 	if (fd == -ENOENT)
-		fd = if_seen(sighting, elf_open_path(NULL, sighting->path));
+		fd = if_seen(sighting, elf_open_path(NULL, sighting->path), false);
 	return fd;
 }
 
@@ -196,6 +223,15 @@ static int make_object(struct objects *objects, const struct object_sighting *si
 	return 0;
 }
 
+/* What hangs is not asked again: not this file, and others of its device after a while. */
+static void note_late(struct objects *objects, const struct object *object, uint64_t device)
+{
+	objects->late_count++;
+	if (device)
+		late_devices_add(&objects->late, device, clock_now_ns());
+	log_debug("%s: it could not be opened in time; it is left alone", object->path);
+}
+
 /*
  * Files open for the profile are those below `descriptor_budget`; others are opened again at the
  * end, if they are still there. 0 or -ENOMEM.
@@ -209,12 +245,21 @@ static int learn_from_file(struct objects *objects, struct object *object,
 		object->build_id = *sighting->build_id;
 	if (object->kind != OBJECT_FILE || object->is_recorded)
 		return 0;
+	object->is_shut = true;
+	if (late_devices_has(&objects->late, sighting->device, clock_now_ns()))
+		return 0;
 	fd = open_mapped_file(sighting);
+	if (fd >= 0 && !object->build_id.size)
+		err = build_id_read(fd, &object->build_id);
+	if (fd == -ETIMEDOUT || err == -ETIMEDOUT) {
+		note_late(objects, object, sighting->device);
+		fd_close(&fd);
+		return 0;
+	}
+	object->is_shut = fd < 0 && !object->build_id.size;
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : 0;
 	object->fd = fd;
-	if (!object->build_id.size)
-		err = build_id_read(fd, &object->build_id);
 	if (objects->count >= objects->descriptor_budget)
 		fd_close(&object->fd);
 	return err == -ENOMEM ? err : 0;
@@ -311,6 +356,11 @@ int objects_get(struct objects *objects, const struct object_sighting *sighting,
 	if (sighting->build_id && sighting->build_id->size)
 		return get_by_build(objects, sighting, out);
 	return get_by_place(objects, sighting, out);
+}
+
+uint64_t objects_late(const struct objects *objects)
+{
+	return objects->late_count;
 }
 
 size_t objects_count(const struct objects *objects)

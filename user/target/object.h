@@ -31,6 +31,8 @@ struct object {
 	char *path; /* as the first process saw it, " (deleted)" cut off */
 	pid_t first_pid; /* that mapped it first: /proc/PID/root is where its path holds */
 	int fd; /* open for reading, or -1 */
+	/* It hangs, or is not there and has no build id to know it by: what lies at its path is not looked at. */
+	bool is_shut;
 	bool is_recorded; /* of a raw capture: what lies at the path now may be anything */
 	/* Of a raw capture, the largest range of it that was mapped as code; 0 bytes: none. */
 	uint64_t code_offset, code_bytes;
@@ -54,10 +56,15 @@ struct object_sighting {
 	uint64_t device, inode;
 	const char *path;
 	const struct build_id *build_id;
+	/* It hangs, or is not there and has no build id to know it by: what lies at its path is not looked at. */
+	bool is_shut;
 	bool is_recorded; /* not seen here and now: nothing is looked for */
 };
 int objects_get(struct objects *objects, const struct object_sighting *sighting,
 		struct object **out);
+
+/* Files that could not be opened in time: elf_open_path() was -ETIMEDOUT. */
+uint64_t objects_late(const struct objects *objects);
 
 /* Objects in order of first appearance: `index` is not their number. */
 size_t objects_count(const struct objects *objects);

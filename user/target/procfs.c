@@ -3,6 +3,7 @@
 #include "target/procfs.h"
 #include "base/fd.h"
 #include "base/shared_text.h"
+#include "elf/elf_open.h"
 #include "target/process.h"
 #include "target/address_space.h"
 #include "target/object.h"
@@ -15,6 +16,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+
+/* 65530 mappings are what the kernel allows one process, as a rule. */
+#define MAPS_MAX_BYTES ((size_t)32 << 20)
 
 /* The kernel numbers its first namespaces so (PROC_PID_INIT_INO, PROC_USER_INIT_INO). */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCU
@@ -241,12 +245,12 @@ static int add_mapping(pid_t pid, const struct maps_line *line, struct objects *
 
 int procfs_mappings(pid_t pid, struct objects *objects, struct address_space *space)
 {
-	char path[64], *text, *line, *rest;
+	char *text, *line, *rest;
 	struct maps_line parsed;
+	size_t length;
 	int err;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	err = fd_read_file(path, &text, NULL);
+	err = elf_read_proc(pid, "maps", MAPS_MAX_BYTES, &text, &length);
 	if (err)
 		return err;
 	rest = text;
@@ -260,18 +264,20 @@ int procfs_mappings(pid_t pid, struct objects *objects, struct address_space *sp
 
 char *procfs_cmdline(pid_t pid)
 {
-	char path[64], text[PROCESS_CMDLINE_BYTES];
+	char *text, *shared = NULL;
 	size_t length, i;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-	if (fd_read_start(path, text, sizeof(text), &length))
+	if (elf_read_proc(pid, "cmdline", PROCESS_CMDLINE_BYTES, &text, &length))
 		return NULL;
-	if (length == sizeof(text))
+	if (length == PROCESS_CMDLINE_BYTES)
 		memcpy(text + length - 3, "...", 3);
 	while (length && text[length - 1] == '\0')
 		length--;
 	for (i = 0; i < length; i++)
 		if (text[i] == '\0')
 			text[i] = ' ';
-	return length ? shared_text_new(text, length) : NULL;
+	if (length)
+		shared = shared_text_new(text, length);
+	free(text);
+	return shared;
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* file_door.c - see file_door.h. */
+#include "session/file_door.h"
+
+#include "base/clock.h"
+#include "elf/elf_open.h"
+#include "reader/patience.h"
+#include "service/build_id_request.h"
+#include "service/open_request.h"
+#include "service/proc_request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define LEAST_NS (20 * NS_PER_MS)
+#define MOST_NS PATIENCE_MAX_NS
+#define UNHURRIED_NS (3 * NS_PER_SEC)
+
+struct file_door {
+	struct elf_door door;
+	struct reader *opener, *parser;
+	struct patience *patience; /* NULL: there is time */
+};
+
+/* Not all patience for one file, and never too little for a reader that has to be started first. */
+static uint64_t limit_ns(struct file_door *door, uint64_t now_ns)
+{
+	const uint64_t ns = patience_until(door->patience, now_ns) - now_ns;
+
+	return ns < LEAST_NS ? LEAST_NS : ns > MOST_NS ? MOST_NS : ns;
+}
+
+static struct reader_wait begin_wait(struct file_door *door)
+{
+	const uint64_t now_ns = clock_now_ns();
+
+	return (struct reader_wait){
+		.deadline_ns = now_ns + (door->patience ? limit_ns(door, now_ns) : UNHURRIED_NS),
+	};
+}
+
+static int end_wait(struct file_door *door, int result)
+{
+	if (door->patience)
+		patience_spend(door->patience, clock_now_ns());
+	return result;
+}
+
+static int open_file(void *context, const char *root, const char *path)
+{
+	struct file_door *door = context;
+	const struct reader_wait wait = begin_wait(door);
+
+	return end_wait(door, open_ask(door->opener, &wait, root, path));
+}
+
+static int read_build_id(void *context, int fd, struct build_id *out)
+{
+	struct file_door *door = context;
+	const struct reader_wait wait = begin_wait(door);
+
+	return end_wait(door, build_id_ask(door->parser, &wait, fd, out));
+}
+
+static int read_proc(void *context, pid_t pid, const char *name, size_t max_bytes, char **text,
+		     size_t *length)
+{
+	struct file_door *door = context;
+	const struct reader_wait wait = begin_wait(door);
+
+	return end_wait(door, proc_ask(door->opener, &wait, pid, name, max_bytes, text, length));
+}
+
+int file_door_open(struct file_door **out, struct patience *patience)
+{
+	struct file_door *door = calloc(1, sizeof(*door));
+	int err;
+
+	if (!door)
+		return -ENOMEM;
+	door->patience = patience;
+	door->door = (struct elf_door){open_file, read_build_id, read_proc, door};
+	err = reader_open(&door->opener, &(struct reader_config){.role = READER_OPENER});
+	if (!err)
+		err = reader_open(&door->parser, &(struct reader_config){.role = READER_PARSER});
+	if (err) {
+		file_door_close(door);
+		return err;
+	}
+	reader_prepare(door->opener);
+	reader_prepare(door->parser);
+	elf_open_through(&door->door);
+	*out = door;
+	return 0;
+}
+
+void file_door_close(struct file_door *door)
+{
+	if (!door)
+		return;
+	if (elf_door() == &door->door)
+		elf_open_through(NULL);
+	reader_close(door->opener);
+	reader_close(door->parser);
+	free(door);
+}
+
+void file_door_take_time(struct file_door *door)
+{
+	if (door)
+		door->patience = NULL;
+}
+
+struct reader_stats file_door_get_stats(const struct file_door *door)
+{
+	struct reader_stats sum = reader_get_stats(door->opener);
+	const struct reader_stats more = reader_get_stats(door->parser);
+
+	sum.asked += more.asked;
+	sum.late += more.late;
+	sum.died += more.died;
+	sum.bad += more.bad;
+	sum.cancelled += more.cancelled;
+	sum.started += more.started;
+	return sum;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * file_door.h - what the recorder opens and reads of others (elf/elf_open.h) it has done by readers, and waits for them as
+ * long as its patience lasts.
+ */
+#ifndef GECKOBPF_SESSION_FILE_DOOR_H
+#define GECKOBPF_SESSION_FILE_DOOR_H
+
+#include "reader/reader.h"
+
+struct file_door;
+struct patience;
+
+/* From now on this process uses it; one at a time. `patience` is borrowed. Starts the readers. 0 or -ENOMEM. */
+int file_door_open(struct file_door **out, struct patience *patience);
+void file_door_close(struct file_door *door);
+
+/* Nothing is lost any more by waiting: each request has some seconds. */
+void file_door_take_time(struct file_door *door);
+
+/* Of both readers. */
+struct reader_stats file_door_get_stats(const struct file_door *door);
+
+#endif
