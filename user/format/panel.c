@@ -62,6 +62,8 @@ static const struct panel_row {
 	{"mappings_left_out", "Mappings forgotten: their process had too many", LOST_OTHERS},
 	{"unwind_files_no_room", "Files whose unwind tables found no room: stacks may be cut",
 	 LOST_OTHERS},
+	{"files_not_opened_in_time", "Files that could not be opened in time: no names of them",
+	 LOST_OTHERS},
 	{"unwind_files_late", "Files whose unwind tables took too long: stacks may be cut",
 	 LOST_OTHERS},
 	{"unwind_files_reader_died", "Files that ended who read them: stacks may be cut",
