@@ -136,8 +136,12 @@ static struct reader *make(enum reader_role role)
 static int ask_state(struct reader *reader)
 {
 	const struct reader_wait wait = wait_for(LONG_NS);
+	struct reader_message answer;
+	int err = state_begin(reader);
 
-	return state_ask(reader, &wait);
+	if (!err)
+		err = reader_poll(reader, &wait, &answer);
+	return err ? err : (int)state_take(&answer);
 }
 
 static void answer_nothing(void *context, const struct reader_message *ask,

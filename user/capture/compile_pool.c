@@ -9,7 +9,6 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "service/sandbox.h"
 #include "service/state_request.h"
 
 #include <errno.h>
@@ -51,10 +50,7 @@ static size_t count_workers(void)
 
 static void start_worker(struct worker *worker)
 {
-	struct reader_message request;
-
-	reader_message_begin(&request, SERVICE_STATE);
-	(void)reader_begin(worker->reader, &request);
+	(void)state_begin(worker->reader);
 	worker->deadline_ns = clock_now_ns() + COMPILE_MAX_NS;
 }
 
@@ -165,15 +161,6 @@ static bool hand_out(struct compile_pool *pool, struct compile_result *out)
 	return false;
 }
 
-/* The answer to the first question, or that there is none. */
-static void note_state(struct compile_pool *pool, int err, struct reader_message *answer)
-{
-	if (err)
-		return;
-	reader_message_close(answer);
-	pool->lacks |= (uint32_t)answer->status & SANDBOX_ALL;
-}
-
 /* True: a job is over. */
 static bool look_at(struct compile_pool *pool, struct worker *worker, struct compile_result *out)
 {
@@ -188,7 +175,7 @@ static bool look_at(struct compile_pool *pool, struct worker *worker, struct com
 		err = -ETIMEDOUT;
 	}
 	if (!worker->has_job) {
-		note_state(pool, err, &answer);
+		pool->lacks |= err ? 0 : state_take(&answer);
 		return false;
 	}
 	worker->has_job = false;

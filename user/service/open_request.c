@@ -2,7 +2,7 @@
 /*
  * open_request.c - see open_request.h.
  *
- *   request:  u32 flags | path | root, if there is one        answer: the descriptor
+ *   request:  path | root, if there is one        answer: the descriptor
  */
 #include "service/open_request.h"
 
@@ -10,30 +10,20 @@
 #include "elf/elf_open.h"
 #include "service/service.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
-#define ELF_ONLY 1u
-
-static bool write_request(struct reader_message *request, uint32_t flags, const char *root,
-			  const char *path)
+static bool write_request(struct reader_message *request, const char *root, const char *path)
 {
 	reader_message_begin(request, SERVICE_OPEN);
-	return reader_message_add(request, &flags, sizeof(flags)) &&
-	       reader_message_add_text(request, path) &&
+	return reader_message_add_text(request, path) &&
 	       (!root || reader_message_add_text(request, root));
 }
 
-static bool read_request(const struct reader_message *request, uint32_t *flags, const char **root,
-			 const char **path)
+static bool read_request(const struct reader_message *request, const char **root, const char **path)
 {
-	size_t at = sizeof(*flags);
+	size_t at = 0;
 
-	if (request->bytes < sizeof(*flags))
-		return false;
-	memcpy(flags, request->data, sizeof(*flags));
 	*path = reader_message_text(request, &at);
 	*root = *path ? reader_message_text(request, &at) : NULL;
 	return *path && at == request->bytes;
@@ -51,63 +41,28 @@ static int read_answer(struct reader_message *answer)
 	return fd;
 }
 
-static int ask_opener(struct reader *opener, const struct reader_wait *wait,
-		      const struct reader_message *request)
-{
-	struct reader_message answer;
-	int err = reader_call(opener, request, wait, &answer);
-
-	return err ? err : read_answer(&answer);
-}
-
 int open_ask(struct reader *opener, const struct reader_wait *wait, const char *root,
 	     const char *path)
 {
-	struct reader_message request;
+	struct reader_message request, answer;
+	int err;
 
-	if (!write_request(&request, 0, root, path))
+	if (!write_request(&request, root, path))
 		return -ENAMETOOLONG;
-	return ask_opener(opener, wait, &request);
-}
-
-void open_relay(struct reader *opener, const struct reader_wait *wait,
-		const struct reader_message *ask, struct reader_message *answer)
-{
-	struct reader_message request;
-	const char *root, *path;
-	uint32_t flags;
-	int fd = -EBADMSG;
-
-	if (ask->kind == SERVICE_OPEN && read_request(ask, &flags, &root, &path) &&
-	    write_request(&request, ELF_ONLY, root, path))
-		fd = ask_opener(opener, wait, &request);
-	answer->status = fd < 0 ? fd : 0;
-	if (fd >= 0)
-		answer->fds[answer->fd_count++] = fd;
+	err = reader_call(opener, &request, wait, &answer);
+	return err ? err : read_answer(&answer);
 }
 
 /* ---- in the reader ------------------------------------------------------------------- */
 
-static bool is_elf(int fd)
-{
-	char start[SELFMAG];
-
-	return !fd_pread_all(fd, start, sizeof(start), 0) && !memcmp(start, ELFMAG, SELFMAG);
-}
-
 int32_t open_answer(const struct reader_message *request, struct reader_message *answer)
 {
 	const char *root, *path;
-	uint32_t flags;
 	int fd;
 
-	if (!read_request(request, &flags, &root, &path))
+	if (!read_request(request, &root, &path))
 		return -EBADMSG;
 	fd = elf_open_path(root, path);
-	if (fd >= 0 && flags & ELF_ONLY && !is_elf(fd)) {
-		fd_close(&fd);
-		return -ENOEXEC;
-	}
 	if (fd >= 0)
 		answer->fds[answer->fd_count++] = fd;
 	return fd < 0 ? fd : 0;
@@ -118,7 +73,7 @@ static int ask_client(void *context, const char *root, const char *path)
 	static struct reader_message ask, answer;
 	int err;
 
-	if (!write_request(&ask, 0, root, path))
+	if (!write_request(&ask, root, path))
 		return -ENAMETOOLONG;
 	err = service_ask(&ask, &answer);
 	return err ? err : read_answer(&answer);

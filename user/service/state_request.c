@@ -4,19 +4,18 @@
 
 #include "service/sandbox.h"
 
-#include <errno.h>
-
-int state_ask(struct reader *reader, const struct reader_wait *wait)
+int state_begin(struct reader *reader)
 {
-	struct reader_message request, answer;
-	int err;
+	struct reader_message request;
 
 	reader_message_begin(&request, SERVICE_STATE);
-	err = reader_call(reader, &request, wait, &answer);
-	if (err)
-		return err;
-	reader_message_close(&answer);
-	return answer.status & SANDBOX_ALL;
+	return reader_begin(reader, &request);
+}
+
+uint32_t state_take(struct reader_message *answer)
+{
+	reader_message_close(answer);
+	return (uint32_t)answer->status & SANDBOX_ALL;
 }
 
 int32_t state_answer(const struct reader_message *request, struct reader_message *answer)

@@ -6,8 +6,10 @@
 #include "reader/reader.h"
 #include "service/kinds.h"
 
-/* What it could not give up: enum sandbox_lack, or'ed; or as reader_call(). */
-int state_ask(struct reader *reader, const struct reader_wait *wait);
+/* As reader_begin(). */
+int state_begin(struct reader *reader);
+/* What it could not give up, as it answered: enum sandbox_lack, or'ed. */
+uint32_t state_take(struct reader_message *answer);
 
 service_answer state_answer;
 

@@ -3,6 +3,7 @@
 #include "session/file_door.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "elf/elf_open.h"
 #include "reader/patience.h"
 #include "service/build_id_request.h"
@@ -10,6 +11,7 @@
 #include "service/proc_request.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define LEAST_NS (20 * NS_PER_MS)
@@ -94,10 +96,24 @@ int file_door_open(struct file_door **out, struct patience *patience)
 	return 0;
 }
 
+static void log_stats(const struct reader *reader, enum reader_role role)
+{
+	const struct reader_stats stats = reader_get_stats(reader);
+
+	log_debug("%s: %" PRIu64 " requests, %" PRIu64 " late, %" PRIu64 " died, %" PRIu64
+		  " bad; %" PRIu64 " processes",
+		  reader_role_name(role), stats.asked, stats.late, stats.died, stats.bad,
+		  stats.started);
+}
+
 void file_door_close(struct file_door *door)
 {
 	if (!door)
 		return;
+	if (door->opener)
+		log_stats(door->opener, READER_OPENER);
+	if (door->parser)
+		log_stats(door->parser, READER_PARSER);
 	if (elf_door() == &door->door)
 		elf_open_through(NULL);
 	reader_close(door->opener);
@@ -109,18 +125,4 @@ void file_door_take_time(struct file_door *door)
 {
 	if (door)
 		door->patience = NULL;
-}
-
-struct reader_stats file_door_get_stats(const struct file_door *door)
-{
-	struct reader_stats sum = reader_get_stats(door->opener);
-	const struct reader_stats more = reader_get_stats(door->parser);
-
-	sum.asked += more.asked;
-	sum.late += more.late;
-	sum.died += more.died;
-	sum.bad += more.bad;
-	sum.cancelled += more.cancelled;
-	sum.started += more.started;
-	return sum;
 }

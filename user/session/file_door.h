@@ -18,7 +18,4 @@ void file_door_close(struct file_door *door);
 /* Nothing is lost any more by waiting: each request has some seconds. */
 void file_door_take_time(struct file_door *door);
 
-/* Of both readers. */
-struct reader_stats file_door_get_stats(const struct file_door *door);
-
 #endif

@@ -99,7 +99,7 @@ static int file_source(const struct object *object, struct object_file *item,
 		return object->build_id.size ? 0 : -ENOENT;
 	}
 	if (object->is_shut)
-		return -ENOENT;
+		source->path = NULL; /* it is as if nothing was there */
 	source->fd = object->fd;
 	source->root = object->first_pid > 0 ? item->root : NULL;
 	return 0;
