@@ -93,7 +93,8 @@ def test_unwind_information(test):
     peak = memory_peak(recording.pid)
     profile = recording.stop()
     expect(peak < 400 << 20, f"it took {peak >> 20} MB of memory")
-    expect_match(r"so has an .eh_frame of more than 32 MiB, or with holes: its stacks may be cut", recording.stderr, "the summary")
+    expect_match(r"so has an .eh_frame of more than 32 MiB, or with holes: its stacks may be cut", recording.stderr,
+                 "the summary")
     log = profile.log()
     expect(log["unwind_files_beyond_limits"] >= hostile_frames.SPARSE, f"not all sparse files are counted: {log}")
     expect(log["unwind_tables_displaced"] >= 1, "nobody made room")
