@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""hostile_frames.py - ELF libraries whose unwind information costs far more to read than to make, or leaves no room for others."""
+"""hostile_frames.py - ELF files whose unwind information costs far more to read than to make, or leaves no room for others."""
 
 import os
 import struct
