@@ -27,6 +27,23 @@ PERF_SCRIPT_LIMIT_S = 60
 
 
 # ---- processes -------------------------------------------------------------------------------------------------------
+def children(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+    return []
+
+
+def is_reader(pid):
+    """A process in which geckobpf looks at files of others."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+        return b"--reader=" in file.read()
+    return False
+
+
+def with_readers(pid):
+    return [pid, *filter(is_reader, children(pid))]
+
+
 def cpu_ns(pid):
     """CPU time of all threads of a process that runs."""
     total = 0
@@ -36,8 +53,17 @@ def cpu_ns(pid):
     return total
 
 
+def profiler_cpu_ns(pid):
+    """The same of a profiler, with its readers."""
+    return sum(map(cpu_ns, with_readers(pid)))
+
+
 def peak_mb(pid):
-    """(Peak of all memory, and now the part that is not mapped files or rings.)"""
+    """(Peak of all memory, and now the part that is not mapped files or rings), with those of its readers."""
+    return tuple(map(sum, zip(*map(peak_mb_of_one, with_readers(pid)))))
+
+
+def peak_mb_of_one(pid):
     with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
         found = dict(re.findall(r"^(VmHWM|RssAnon):\s*(\d+) kB", file.read(), re.MULTILINE))
         return int(found.get("VmHWM", 0)) / 1024, int(found.get("RssAnon", 0)) / 1024
@@ -101,9 +127,9 @@ class Profiler:
     """Common to both: `start_s` from exec to flowing samples, `ending` after stop()."""
 
     def cpu_percent(self, seconds):
-        begin_ns, begin = cpu_ns(self.process.pid), time.monotonic()
+        begin_ns, begin = profiler_cpu_ns(self.process.pid), time.monotonic()
         time.sleep(seconds)
-        return (cpu_ns(self.process.pid) - begin_ns) / 1e7 / (time.monotonic() - begin)
+        return (profiler_cpu_ns(self.process.pid) - begin_ns) / 1e7 / (time.monotonic() - begin)
 
     def size(self):
         return os.path.getsize(self.path)
@@ -178,15 +204,13 @@ class Geckobpf(Profiler):
 
 def wait_for_command(process):
     """A profiler runs until its command has ended, and then itself; seconds between the two."""
-    children, deadline = f"/proc/{process.pid}/task/{process.pid}/children", time.monotonic() + PATIENCE_S
-    found = []
+    found, deadline = [], time.monotonic() + PATIENCE_S
     while not found and time.monotonic() < deadline:
         time.sleep(0.001)
-        with open(children, encoding="ascii") as file:
-            found = file.read().split()
+        found = [child for child in children(process.pid) if not is_reader(child)]
     if not found:
         raise RuntimeError("the profiler started no command")
-    with os.fdopen(os.pidfd_open(int(found[0]))) as handle:
+    with os.fdopen(os.pidfd_open(found[0])) as handle:
         select.select([handle], [], [], PATIENCE_S)
     begin = time.monotonic()
     if process.popen.wait(PATIENCE_S):

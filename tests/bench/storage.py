@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import time
 
-from profilers import Geckobpf, Process, cpu_ns, wait_for_command
+from profilers import Geckobpf, Process, profiler_cpu_ns, wait_for_command
 from table import Row
 from workloads import BUSY_LOAD, DEFAULT_LOAD, Redis, start_compiler_loop, write_heavy_source
 
@@ -135,9 +135,10 @@ def measure_stream(bench):
         recordings = [Geckobpf(bench, pids, 1000), Geckobpf(bench, pids, 1000, ("--stream", path), "streaming")]
         started = time.monotonic()
         time.sleep(SETTLE_S)  # the kernel's symbols and the files of a compiler are written once
-        begin_ns, begin, size = [cpu_ns(ours.process.pid) for ours in recordings], time.monotonic(), os.path.getsize(path)
+        begin_ns = [profiler_cpu_ns(ours.process.pid) for ours in recordings]
+        begin, size = time.monotonic(), os.path.getsize(path)
         time.sleep(4 if bench.quick else 10)
-        plain, streaming = (cpu_ns(ours.process.pid) - ns for ours, ns in zip(recordings, begin_ns))
+        plain, streaming = (profiler_cpu_ns(ours.process.pid) - ns for ours, ns in zip(recordings, begin_ns))
         seconds, size = time.monotonic() - begin, os.path.getsize(path) - size
         more.append((streaming - plain) / 1e7 / seconds)
         lasted = time.monotonic() - started

@@ -81,6 +81,20 @@ def children(pid):
     return found
 
 
+def is_reader(pid):
+    """A process in which geckobpf looks at files of others."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return b"--reader=" in file.read()
+    except OSError:
+        return False
+
+
+def busy_children(pid):
+    """Those of a geckobpf that are no readers: its command, or one that writes a capture."""
+    return [child for child in children(pid) if not is_reader(child)]
+
+
 def descendants(pid):
     found = []
     for child in children(pid):

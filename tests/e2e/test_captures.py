@@ -6,7 +6,7 @@ import select
 import signal
 import time
 
-from harness import Profile, alone, burn, children, expect, expect_equal, expect_near, interval_ms, kill, wait_until
+from harness import Profile, alone, burn, busy_children, expect, expect_equal, expect_near, interval_ms, kill, wait_until
 
 BESIDE_OTHERS = True
 
@@ -20,7 +20,7 @@ def capture(recording, number, when_begun=None):
     path = recording.path.replace(".json", f"-{number}.json")
     recording.signal(signal.SIGUSR2)
     if when_begun:
-        wait_until(lambda: children(recording.pid) or os.path.exists(path), "a capture to begin")
+        wait_until(lambda: busy_children(recording.pid) or os.path.exists(path), "a capture to begin")
         when_begun()
     recording.wait_for(rf"wrote {path} .*\n", patience_s=120, stream="stderr")
     return Profile(path)
@@ -94,11 +94,10 @@ def test_capture_killed(test):
     recording = test.record_running("--pid", target.pid)
     burn(target.pid, 0.1)
     recording.signal(signal.SIGUSR2)
-    children = []
-    while not children:
-        with open(f"/proc/{recording.pid}/task/{recording.pid}/children", encoding="ascii") as file:
-            children = file.read().split()
-    kill(int(children[0]), signal.SIGKILL)
+    writers = []
+    while not writers:
+        writers = busy_children(recording.pid)
+    kill(writers[0], signal.SIGKILL)
     recording.wait_for(r"capture 1: .*killed by signal 9", stream="stderr")
     second = capture(recording, 2)
     expect(second.main_thread(target.pid).samples(), "the second capture is empty")

@@ -7,7 +7,7 @@ import resource
 import shutil
 import signal
 
-from harness import Profile, children, expect, expect_equal, wait_until
+from harness import Profile, busy_children, expect, expect_equal, wait_until
 
 BESIDE_OTHERS = True
 
@@ -60,7 +60,7 @@ def check_recorder(recording, more=()):
 
 
 def command_of(recording):
-    return wait_until(lambda: children(recording.pid), "the command")[0]
+    return wait_until(lambda: busy_children(recording.pid), "the command")[0]
 
 
 def end(recording):

@@ -11,7 +11,7 @@ import select
 import signal
 import subprocess
 
-from harness import Profile, Skip, alone, burn, children, expect, expect_equal, expect_match, is_alive, kill, wait_until
+from harness import Profile, Skip, alone, burn, busy_children, expect, expect_equal, expect_match, is_alive, kill, wait_until
 
 BESIDE_OTHERS = True
 
@@ -327,7 +327,7 @@ def test_second_interrupt_during_capture(test):
     recording = test.record_running("--pid", target.pid)
     burn(target.pid, 0.2)
     recording.signal(signal.SIGUSR2)
-    child = wait_until(lambda: children(recording.pid), "a capture to begin")[0]
+    child = wait_until(lambda: busy_children(recording.pid), "a capture to begin")[0]
     kill(child, signal.SIGSTOP)
     # As often as it takes: two that come together are one.
     wait_until(lambda: recording.signal(signal.SIGINT) or recording.popen.poll() is not None, "the end")
@@ -348,7 +348,7 @@ def stopped_capture(test, name):
     recording = test.record_running("--pid", target.pid, "--rate", "20000", directory=directory, output=name, env=env)
     burn(target.pid, 2)
     recording.signal(signal.SIGUSR2)
-    child = wait_until(lambda: [pid for pid in children(recording.pid) if is_stopped(pid)], "the capture")[0]
+    child = wait_until(lambda: [pid for pid in busy_children(recording.pid) if is_stopped(pid)], "the capture")[0]
     return recording, child
 
 

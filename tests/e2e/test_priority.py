@@ -4,7 +4,7 @@
 import os
 import signal
 
-from harness import children, expect, expect_equal, wait_until
+from harness import busy_children, expect, expect_equal, wait_until
 from test_buffer import policies
 from test_failures import failing
 
@@ -39,7 +39,7 @@ def test_nothing_is_lost_among_busy_loops(test):
 def test_only_the_recorder_is_raised(test):
     """Not its other threads, and not the command."""
     recording = test.record_running("--", *LOOP)
-    command = wait_until(lambda: children(recording.pid), "the command")[0]
+    command = wait_until(lambda: busy_children(recording.pid), "the command")[0]
     wait_until(lambda: raised(recording.pid) == [recording.pid], "the recorder's thread alone to go before others")
     expect_equal(os.sched_getscheduler(command), os.SCHED_OTHER, "how the command is scheduled")
     expect_equal(os.getpriority(os.PRIO_PROCESS, command), 0, "the nice value of the command")
@@ -64,7 +64,7 @@ def test_the_best_nice_value_is_second_best(test):
     library = os.path.join(test.build, "tests", "e2e", "no_real_time.so")
     env = {**failing(test, "no file", 0, 0), "LD_PRELOAD": library}
     recording = test.record_running("--", *LOOP, env=env)
-    command = wait_until(lambda: children(recording.pid), "the command")[0]
+    command = wait_until(lambda: busy_children(recording.pid), "the command")[0]
     expect_equal(os.getpriority(os.PRIO_PROCESS, recording.pid), -20, "the nice value of the recorder")
     expect_equal(os.getpriority(os.PRIO_PROCESS, command), 0, "the nice value of the command")
     expect_equal(stop(recording).log()["recorder_priority"], "nice -20", "the priority that the profile tells")

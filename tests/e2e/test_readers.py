@@ -9,7 +9,7 @@ import signal
 import struct
 import subprocess
 
-from harness import alone, children, comm, expect, expect_equal, kill
+from harness import alone, children, comm, expect, expect_equal, is_reader, kill
 
 KILLS = 500
 NOTE = struct.pack("<III", 4, 20, 3) + b"GNU\0"
@@ -24,7 +24,7 @@ def make_program(path, original):
 
 
 def readers(recording):
-    return [pid for pid in children(recording.pid) if comm(pid).startswith("geckobpf-")]
+    return [pid for pid in children(recording.pid) if is_reader(pid)]
 
 
 def status_of(pid):
