@@ -19,6 +19,8 @@
 #define MAX_WORKERS 8
 /* Bytes of files below which another parser costs more than it saves. */
 #define WORTH_A_WORKER (256u << 10)
+/* A parser goes before other programs, as the recorder does, for so long. */
+#define HURRY_NS NS_PER_SEC
 /* Bytes of a file above which what it needed is worth giving back. */
 #define WORTH_AN_END (16u << 20)
 
@@ -231,12 +233,16 @@ static void wait_until(const struct compile_pool *pool, uint64_t until_ns)
 	(void)ppoll(items, count, &timeout, NULL);
 }
 
-static void ease_all(struct compile_pool *pool)
+static void ease_slow(struct compile_pool *pool, uint64_t now_ns)
 {
 	size_t i;
 
-	for (i = 0; i < pool->worker_count; i++)
-		reader_ease(pool->workers[i].reader);
+	for (i = 0; i < pool->worker_count; i++) {
+		struct worker *worker = &pool->workers[i];
+
+		if (now_ns > worker->deadline_ns - COMPILE_MAX_NS + HURRY_NS)
+			reader_ease(worker->reader);
+	}
 }
 
 static void end_large(struct compile_pool *pool)
@@ -256,16 +262,17 @@ static void end_large(struct compile_pool *pool)
 bool compile_pool_next(struct compile_pool *pool, uint64_t until_ns, struct compile_result *out)
 {
 	for (;;) {
+		const uint64_t now_ns = clock_now_ns();
+
 		if (look(pool, out) || hand_out(pool, out))
 			return true;
 		if (!has_jobs(pool)) {
 			end_large(pool);
 			return false;
 		}
-		if (clock_now_ns() >= until_ns) {
-			ease_all(pool);
+		ease_slow(pool, now_ns);
+		if (now_ns >= until_ns)
 			return false;
-		}
 		wait_until(pool, until_ns);
 	}
 }

@@ -302,6 +302,11 @@ static int take_results(struct file_tables *tables, uint64_t now_ns, bool *chang
 	return first;
 }
 
+bool file_tables_are_awaited(const struct file_tables *tables)
+{
+	return tables->job_count > 0;
+}
+
 int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed)
 {
 	int err = 0, run_err = 0;

@@ -97,6 +97,9 @@ bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
  */
 bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t now_ns);
 
+/* Whether tables are on their way, which the next load takes in. */
+bool file_tables_are_awaited(const struct file_tables *tables);
+
 /* Memory for what is known of files, without the store. */
 size_t file_tables_bytes(const struct file_tables *tables);
 

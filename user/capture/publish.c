@@ -338,6 +338,11 @@ static int publish_due(struct publisher *publisher)
 	return first;
 }
 
+bool publisher_awaits(const struct publisher *publisher)
+{
+	return file_tables_are_awaited(publisher->files);
+}
+
 int publisher_flush(struct publisher *publisher)
 {
 	const uint64_t now_ns = clock_now_ns();

@@ -41,6 +41,9 @@ int publisher_note(struct publisher *publisher, struct process *process);
 
 /* Publishes all that was noted. 0 or -ENOMEM. */
 int publisher_flush(struct publisher *publisher);
+/* Whether there will be something to publish though nothing is noted: flush again in PUBLISHER_AWAITS_NS. */
+bool publisher_awaits(const struct publisher *publisher);
+#define PUBLISHER_AWAITS_NS 2000000
 
 /*
  * Makes an ordinary sample of a raw one (GB_RECORD_RAW, checked by the caller) by what is published of its process.

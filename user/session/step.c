@@ -14,6 +14,7 @@
 #include "buffer/profile_memory.h"
 #include "capture/compile_pool.h"
 #include "capture/drain.h"
+#include "capture/publish.h"
 #include "capture/sources.h"
 #include "recording/records.h"
 #include "service/sandbox.h"
@@ -169,6 +170,8 @@ static uint64_t next_time(const struct session *session, uint64_t now_ns)
 		return now_ns;
 	if (drain_is_pending(session->drain))
 		return now_ns + DRAIN_PENDING_NS;
+	if (publisher_awaits(session->publisher))
+		next_ns = now_ns + PUBLISHER_AWAITS_NS;
 	if (session->phase == PHASE_WAITING)
 		next_ns = earlier(next_ns, session->begin_ns);
 	else if (session->config->duration_s > 0)
