@@ -35,6 +35,8 @@
 
 /* Nothing is lost by waiting for tables as long as no samples are taken. */
 #define START_PATIENCE_NS (3 * NS_PER_SEC)
+/* And from then on: programs bring the most files when they begin, and the rings are empty yet. */
+#define BEGIN_PATIENCE_NS NS_PER_SEC
 
 static int open_dump(struct session *session, struct error *error)
 {
@@ -191,7 +193,7 @@ int session_begin(struct session *session, struct error *error)
 	if (!err)
 		err = forget_cpu_time(session);
 	session->start_ns = session->end_ns = clock_now_ns();
-	session->patience = (struct patience){PATIENCE_MAX_NS, session->start_ns};
+	session->patience = (struct patience){BEGIN_PATIENCE_NS, session->start_ns};
 	session->loss_watch.looked_ns = session->start_ns;
 	session->start_real_ns = clock_ns(CLOCK_REALTIME);
 	session->stolen_at_start_ns = cpus_stolen_ns();
