@@ -14,29 +14,8 @@
 #include "target/address_space.h"
 #include "target/object.h"
 
+#include "address_space_fixture.h"
 #include "alloc.h"
-
-static struct object objects[4];
-
-static void add(struct address_space *space, uint64_t start, uint64_t end, uint64_t from_ns,
-		size_t object)
-{
-	const struct mapping mapping = {.start = start,
-					.end = end,
-					.offset = 0x1000,
-					.from_ns = from_ns,
-					.object = &objects[object]};
-
-	assert_int_equal(address_space_add(space, &mapping), 0);
-}
-
-/* Which object is at `address`; -1: none. */
-static int at(const struct address_space *space, uint64_t address, uint64_t time_ns)
-{
-	const struct mapping *mapping = address_space_find(space, address, time_ns);
-
-	return mapping ? (int)(mapping->object - objects) : -1;
-}
 
 /* The `index`th of those that were added and can still be found. */
 static struct mapping listed(const struct address_space *space, size_t index)
@@ -297,12 +276,6 @@ static void test_expire(void **state)
 	assert_int_equal(address_space_expire(&space, UINT64_MAX), 0);
 	assert_int_equal(space.left_out, 0);
 	address_space_clear(&space);
-}
-
-static uint32_t next_random(uint32_t *seed)
-{
-	*seed = *seed * 1664525 + 1013904223;
-	return *seed >> 8;
 }
 
 /* ---- against a model ------------------------------------------------------------ */

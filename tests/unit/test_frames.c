@@ -32,24 +32,7 @@
 #include "target/process.h"
 
 #include "alloc.h"
-
-static struct display_name display_name;
-
-static const char *text_of_name(int err)
-{
-	static char text[256];
-
-	assert_int_equal(err, 0);
-	assert_true(display_name.count < sizeof(text));
-	memcpy(text, display_name.items, display_name.count);
-	text[display_name.count] = '\0';
-	return text;
-}
-
-static const char *text_of_function(const struct profile_function *function)
-{
-	return text_of_name(display_name_set(&display_name, function));
-}
+#include "display_name_fixture.h"
 
 /* ---- frames ---------------------------------------------------------------------------- */
 

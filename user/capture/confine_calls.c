@@ -9,6 +9,8 @@
  */
 #include "capture/confine.h"
 
+#include "arch/arch.h"
+
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -18,10 +20,8 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
-#define OUR_ARCH AUDIT_ARCH_X86_64
 #define FIRST_OTHER 0x40000000U /* those of x32 */
 #else
-#define OUR_ARCH AUDIT_ARCH_AARCH64
 #define FIRST_OTHER UINT32_MAX
 #endif
 
@@ -103,7 +103,7 @@ int confine_calls(void)
 {
 	struct sock_filter code[HEAD + COUNT + 2] = {
 		FIELD(arch),
-		IS_EQUAL(OUR_ARCH, 1, 0),
+		IS_EQUAL(GB_ARCH_AUDIT, 1, 0),
 		RETURN(SECCOMP_RET_ERRNO | ENOSYS),
 		FIELD(nr),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FIRST_OTHER, COUNT + 1, 0),
