@@ -51,7 +51,9 @@ def check_same(streamed, written):
     ours, theirs = rows(streamed), rows(written)
     expect_equal(sorted(ours), sorted(theirs), "the threads")
     for thread, expected in theirs.items():
-        expect(ours[thread] == expected, f"the samples of {thread} differ from those that --output wrote")
+        different = [pair for pair in zip(ours[thread], expected) if pair[0] != pair[1]]
+        expect(ours[thread] == expected, f"the samples of {thread} differ from those that --output wrote: "
+               f"{len(ours[thread])} and {len(expected)} rows, {len(different)} of them differ, first {different[:1]}")
 
 
 # ---- to the end ------------------------------------------------------------------------------------------------------
@@ -71,6 +73,25 @@ def test_same_as_output(test):
     expect_equal(streamed.log()["samples_recorded"], written.log()["samples_recorded"], "samples_recorded")
     expect_equal(os.listdir(os.path.dirname(stream)), ["s.gbpf"], "the directory")
     test.client(streamed)
+
+
+@alone
+def test_programs_of_the_recorder(test):
+    """The kernel runs them inside what it samples, and they are gone when the stream is read."""
+    stream = os.path.join(test.make_directory("stream"), "s.gbpf")
+    script = "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i + 1)); done"
+    recording = test.record("--stream", stream, "--rate", 9000, "--", "sh", "-c", script, output=None)
+    expect_equal(recording.wait(), 0, "the exit status")
+    streamed, _ = convert(test, stream)
+    found = set()
+    for frames in (frames for thread in rows(streamed).values() for _, frames, _ in thread):
+        names = [name.split(" ")[0] for name, _ in frames]
+        found |= {(point, program) for point, runner, program in zip(names, names[1:], names[2:])
+                  if re.match(r"__traceiter_sched_process_(fork|exec|exit)", point) and "bpf_trace_run" in runner}
+    programs = [pair for pair in found if re.match(r"bpf_prog_|\[unknown\]", pair[1])]
+    expect(programs, f"no program is on a stack: {found}")
+    for point, program in programs:
+        expect_match(rf"bpf_prog_[0-9a-f]{{16}}_on_{point.rpartition('_')[2]}$", program, f"what {point} runs")
 
 
 def test_is_the_output(test):

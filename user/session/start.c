@@ -256,6 +256,8 @@ int session_start(struct session *session, struct error *error)
 	if (!err)
 		err = open_capture(session, error);
 	if (!err)
+		err = stream_name_kernel(session->stream, error);
+	if (!err)
 		err = list_tasks(session, error);
 	if (!err && !(session->config->delay_s > 0))
 		err = session_begin(session, error);

@@ -87,9 +87,6 @@ static int open_file(struct stream *stream)
 	if (!err)
 		err = section_writer_open(&stream->sections, &sink);
 	stream->writer.sections = stream->sections;
-	/* Now, since it takes a while. */
-	if (!err && config->kernel_stacks)
-		err = archive_write_kernel(&stream->writer, KALLSYMS);
 	return err;
 }
 
@@ -126,6 +123,15 @@ void stream_close(struct stream *stream)
 	output_close(stream->output);
 	gathered_facts_clear(&stream->gathered);
 	free(stream);
+}
+
+int stream_name_kernel(struct stream *stream, struct error *error)
+{
+	int err = 0;
+
+	if (stream && stream->session->config->kernel_stacks)
+		err = archive_write_kernel(&stream->writer, KALLSYMS);
+	return err ? cannot_write(stream, err, error) : 0;
 }
 
 int stream_begin(struct stream *stream, struct error *error)

@@ -2,7 +2,7 @@
 /*
  * stream.h - a raw capture that is written while the recording goes on (--stream).
  *
- *   open ──> begin ──> write, write, ... ──> finish
+ *   open ──> name_kernel ──> begin ──> write, write, ... ──> finish
  *
  * Whatever ends the profiler, the file has what was recorded up to the last write, which is at most STREAM_NS ago and a
  * look at the clock, a tenth of a second. What is forgotten is in the file before, and so is what is overwritten in the
@@ -27,6 +27,12 @@ struct stream;
 
 /* Makes the file, under another name so far. 0 or -errno. */
 int stream_open(struct stream **out, struct session *session, struct error *error);
+
+/*
+ * Writes the kernel's symbols. After the programs that the recorder loads, since they are on stacks, and before the
+ * recording, since it takes some 50 ms. 0 or -errno.
+ */
+int stream_name_kernel(struct stream *stream, struct error *error);
 
 /* The recording begins: the file gets its name. 0 or -errno. */
 int stream_begin(struct stream *stream, struct error *error);
