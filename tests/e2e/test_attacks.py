@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs that want the recorder to fail: it goes on in bounded memory, and the samples of others are all there."""
 
+import ctypes
 import os
 import re
+import select
+import shutil
 import signal
+import stat
+import struct
 import subprocess
 
 from harness import burn, expect, expect_equal, expect_match, is_alive, wait_until
 
+NOBODY = 65534
 ODD_STACKS = ("garbage", "changing", "unmapped", "beyond", "kernel", "unreadable", "guarded", "circle")
 # What the buffer, which such a recording does not fill, and the unwind tables take is in it.
 MOST_MB = 256
@@ -69,6 +75,48 @@ def test_arguments(test):
 def test_names(test):
     """That change all the time."""
     record_beside(test, [("namer", "2")])
+
+
+IN_OPEN = 0x20
+
+
+class Opens:
+    """How often each of some files was opened: inotify(7), which does not see O_PATH."""
+
+    def __init__(self, test, paths):
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = self.libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        test.at_end.append(lambda: os.close(self.fd))
+        self.names = {self.libc.inotify_add_watch(self.fd, path.encode(), IN_OPEN): path for path in paths}
+        expect(self.fd >= 0 and -1 not in self.names, f"inotify: {os.strerror(ctypes.get_errno())}")
+
+    def seen(self):
+        found = []
+        while select.select([self.fd], [], [], 0)[0]:
+            data = os.read(self.fd, 65536)
+            found += [self.names[watch] for watch, *_ in struct.iter_unpack("iIII", data)]
+        return found
+
+
+def test_swapped_links(test):
+    """Of files that are mapped, each a symbolic link a moment later, to what their owner may not read, or what has effects
+    when it is opened: nobody opens that."""
+    paths = {name: os.path.join(test.directory, name) for name in ("secret", "fifo", "device")}
+    shutil.copy(test.target("hot"), paths["secret"])
+    os.chmod(paths["secret"], 0o600)
+    os.mkfifo(paths["fifo"])
+    os.mknod(paths["device"], stat.S_IFCHR | 0o600, os.makedev(1, 5))
+    opens = Opens(test, list(paths.values()))
+    for name, path in paths.items():
+        directory = test.make_directory(f"of_{name}")
+        os.chown(directory, NOBODY, NOBODY)
+        test.start_target("swapper", directory, path, NOBODY)
+    ordinary = test.start_target("hot")
+    recording = test.record_running("--all")
+    burn(ordinary.pid, 1)
+    log = recording.stop().log()
+    expect_equal(opens.seen(), [], "what was opened behind a link that took the place of a file")
+    expect_equal(log.get("files_not_opened_in_time", 0), 0, "files that were waited for")
 
 
 SOURCE = """

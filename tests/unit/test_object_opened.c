@@ -61,7 +61,7 @@ static void test_other_inode(void **state)
 /* One that hangs is not asked twice, nor is its device for a while. */
 static int opened;
 
-static int hang(void *context, const char *root, const char *path)
+static int hang(void *context, const char *root, const char *path, const struct elf_place *place)
 {
 	opened++;
 	return -ETIMEDOUT;

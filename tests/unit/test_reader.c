@@ -292,10 +292,11 @@ static void forked(void **state)
 
 static void opens(void **state)
 {
+	const struct elf_place anywhere = {0};
 	const struct reader_wait wait = wait_for(LONG_NS);
 	struct reader *opener = make(READER_OPENER), *parser = make(READER_PARSER);
 	struct stat ours, theirs;
-	int fd = open_ask(opener, &wait, NULL, "/proc/self/exe");
+	int fd = open_ask(opener, &wait, NULL, "/proc/self/exe", &anywhere);
 
 	/* It is the same program. */
 	assert_true(fd >= 0);
@@ -304,10 +305,13 @@ static void opens(void **state)
 	assert_int_equal(ours.st_ino, theirs.st_ino);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	close(fd);
-	assert_int_equal(open_ask(opener, &wait, "/proc", "self/nothing"), -ENOENT);
-	assert_int_equal(open_ask(opener, &wait, NULL, "/dev/null"), -ENOEXEC);
-	assert_int_equal(open_ask(opener, &wait, "/proc", "/proc/self/exe"), -ENOENT);
-	assert_int_equal(open_ask(parser, &wait, NULL, "/proc/self/exe"), -EOPNOTSUPP);
+	assert_int_equal(open_ask(opener, &wait, NULL, "/proc/self/exe",
+				  &(struct elf_place){ours.st_dev, ours.st_ino + 1}),
+			 -ENOENT);
+	assert_int_equal(open_ask(opener, &wait, "/proc", "self/nothing", &anywhere), -ENOENT);
+	assert_int_equal(open_ask(opener, &wait, NULL, "/dev/null", &anywhere), -ENOEXEC);
+	assert_int_equal(open_ask(opener, &wait, "/proc", "/proc/self/exe", &anywhere), -ENOENT);
+	assert_int_equal(open_ask(parser, &wait, NULL, "/proc/self/exe", &anywhere), -EOPNOTSUPP);
 	reader_close(opener);
 	reader_close(parser);
 }

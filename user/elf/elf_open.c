@@ -7,10 +7,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* Where the path leads, not opened. */
@@ -35,30 +37,46 @@ static int find(const char *root, const char *path)
 	return fd;
 }
 
-/* The file at `place`, which is a descriptor without rights to it. */
-static int open_regular(int place)
+/*
+ * Whether a file may be the one at `place`. A file system of many parts tells other numbers of its devices by stat(2) than where
+ * it is mapped; all of them have no disk, major number 0.
+ */
+static bool may_be_at(const struct statx *status, const struct elf_place *place)
+{
+	if (!place->device && !place->inode)
+		return true;
+	return status->stx_ino == place->inode &&
+	       (makedev(status->stx_dev_major, status->stx_dev_minor) == place->device ||
+		!major(place->device));
+}
+
+/* The file that `found` is, which is a descriptor without rights to it. */
+static int open_regular(int found, const struct elf_place *place)
 {
 	char name[32];
-	struct stat status;
+	struct statx status;
 	int fd;
 
-	if (fstat(place, &status))
+	/* What is known here and now: to ask a server may take for ever. */
+	if (statx(found, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &status))
 		return -errno;
-	if (!S_ISREG(status.st_mode))
+	if (!S_ISREG(status.stx_mode))
 		return -ENOEXEC;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);
+	if (!may_be_at(&status, place))
+		return -ENOENT;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", found);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_here(const char *root, const char *path)
+static int open_here(const char *root, const char *path, const struct elf_place *place)
 {
-	int place = find(root, path), fd;
+	int found = find(root, path), fd;
 
-	if (place < 0)
+	if (found < 0)
 		return -errno;
-	fd = open_regular(place);
-	fd_close(&place);
+	fd = open_regular(found, place);
+	fd_close(&found);
 	return fd;
 }
 
@@ -74,9 +92,15 @@ const struct elf_door *elf_door(void)
 	return door;
 }
 
+int elf_open_place(const char *root, const char *path, const struct elf_place *place)
+{
+	return door->open ? door->open(door->context, root, path, place)
+			  : open_here(root, path, place);
+}
+
 int elf_open_path(const char *root, const char *path)
 {
-	return door->open ? door->open(door->context, root, path) : open_here(root, path);
+	return elf_open_place(root, path, &(struct elf_place){0});
 }
 
 int elf_read_proc(pid_t pid, const char *name, size_t max_bytes, char **text, size_t *length)
@@ -98,10 +122,10 @@ int elf_open_mapped(pid_t pid, uint64_t start, uint64_t end)
 	return elf_open_path(NULL, path);
 }
 
-int elf_open_as_seen(pid_t pid, const char *path)
+int elf_open_as_seen(pid_t pid, const char *path, const struct elf_place *place)
 {
 	char root[32];
 
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
-	return elf_open_path(root, path);
+	return elf_open_place(root, path, place);
 }

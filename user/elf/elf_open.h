@@ -16,6 +16,11 @@
 
 struct build_id;
 
+/* A file by where it lies. 0, 0: not known. */
+struct elf_place {
+	uint64_t device, inode;
+};
+
 /*
  * A descriptor to read the regular file at `path`, the caller's. The path, and symbolic links in
  * it, are resolved as by a process with the root directory `root`; NULL: as by us. -ENOEXEC: it is
@@ -23,11 +28,17 @@ struct build_id;
  */
 int elf_open_path(const char *root, const char *path);
 
+/*
+ * The same for the file that was seen at `place`, if that is known: what is there in its stead by now is not opened, for that is
+ * somebody's choice. -ENOENT: another file.
+ */
+int elf_open_place(const char *root, const char *path, const struct elf_place *place);
+
 /* The same for the very file that `pid` maps at [start, end), whatever became of its name. */
 int elf_open_mapped(pid_t pid, uint64_t start, uint64_t end);
 
-/* The same for `path` as `pid` sees it. */
-int elf_open_as_seen(pid_t pid, const char *path);
+/* elf_open_place() for `path` as `pid` sees it. */
+int elf_open_as_seen(pid_t pid, const char *path, const struct elf_place *place);
 
 /*
  * The text of /proc/PID/NAME, at most `max_bytes` of it, with a NUL behind, the caller's to free. To read it can take as
@@ -36,11 +47,12 @@ int elf_open_as_seen(pid_t pid, const char *path);
 int elf_read_proc(pid_t pid, const char *name, size_t max_bytes, char **text, size_t *length);
 
 /*
- * Who opens and reads for this process from now on: not itself, but what does as elf_open_path(), build_id_read() and
+ * Who opens and reads for this process from now on: not itself, but what does as elf_open_place(), build_id_read() and
  * elf_read_proc(). What is NULL it does itself. -ETIMEDOUT: whoever it is hangs.
  */
 struct elf_door {
-	int (*open)(void *context, const char *root, const char *path);
+	int (*open)(void *context, const char *root, const char *path,
+		    const struct elf_place *place);
 	int (*build_id)(void *context, int fd, struct build_id *out);
 	int (*read_proc)(void *context, pid_t pid, const char *name, size_t max_bytes, char **text,
 			 size_t *length);

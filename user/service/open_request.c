@@ -2,7 +2,7 @@
 /*
  * open_request.c - see open_request.h.
  *
- *   request:  path | root, if there is one        answer: the descriptor
+ *   request:  place | path | root, if there is one        answer: the descriptor
  */
 #include "service/open_request.h"
 
@@ -12,18 +12,25 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
-static bool write_request(struct reader_message *request, const char *root, const char *path)
+static bool write_request(struct reader_message *request, const char *root, const char *path,
+			  const struct elf_place *place)
 {
 	reader_message_begin(request, SERVICE_OPEN);
-	return reader_message_add_text(request, path) &&
+	return reader_message_add(request, place, sizeof(*place)) &&
+	       reader_message_add_text(request, path) &&
 	       (!root || reader_message_add_text(request, root));
 }
 
-static bool read_request(const struct reader_message *request, const char **root, const char **path)
+static bool read_request(const struct reader_message *request, const char **root, const char **path,
+			 struct elf_place *place)
 {
-	size_t at = 0;
+	size_t at = sizeof(*place);
 
+	if (request->bytes < at)
+		return false;
+	memcpy(place, request->data, sizeof(*place));
 	*path = reader_message_text(request, &at);
 	*root = *path ? reader_message_text(request, &at) : NULL;
 	return *path && at == request->bytes;
@@ -42,12 +49,12 @@ static int read_answer(struct reader_message *answer)
 }
 
 int open_ask(struct reader *opener, const struct reader_wait *wait, const char *root,
-	     const char *path)
+	     const char *path, const struct elf_place *place)
 {
 	struct reader_message request, answer;
 	int err;
 
-	if (!write_request(&request, root, path))
+	if (!write_request(&request, root, path, place))
 		return -ENAMETOOLONG;
 	err = reader_call(opener, &request, wait, &answer);
 	return err ? err : read_answer(&answer);
@@ -57,23 +64,25 @@ int open_ask(struct reader *opener, const struct reader_wait *wait, const char *
 
 int32_t open_answer(const struct reader_message *request, struct reader_message *answer)
 {
+	struct elf_place place;
 	const char *root, *path;
 	int fd;
 
-	if (!read_request(request, &root, &path))
+	if (!read_request(request, &root, &path, &place))
 		return -EBADMSG;
-	fd = elf_open_path(root, path);
+	fd = elf_open_place(root, path, &place);
 	if (fd >= 0)
 		answer->fds[answer->fd_count++] = fd;
 	return fd < 0 ? fd : 0;
 }
 
-static int ask_client(void *context, const char *root, const char *path)
+static int ask_client(void *context, const char *root, const char *path,
+		      const struct elf_place *place)
 {
 	static struct reader_message ask, answer;
 	int err;
 
-	if (!write_request(&ask, root, path))
+	if (!write_request(&ask, root, path, place))
 		return -ENAMETOOLONG;
 	err = service_ask(&ask, &answer);
 	return err ? err : read_answer(&answer);

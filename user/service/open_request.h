@@ -6,9 +6,11 @@
 #include "reader/reader.h"
 #include "service/kinds.h"
 
-/* A descriptor, the caller's; as elf_open_path(), or as reader_call(). */
+struct elf_place;
+
+/* A descriptor, the caller's; as elf_open_place(), or as reader_call(). */
 int open_ask(struct reader *opener, const struct reader_wait *wait, const char *root,
-	     const char *path);
+	     const char *path, const struct elf_place *place);
 
 /* In a parser: the door of elf_open.h asks the client, who may refuse (struct reader_config). */
 void open_through_client(void);

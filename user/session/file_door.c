@@ -48,12 +48,13 @@ static int end_wait(struct file_door *door, int result)
 	return result;
 }
 
-static int open_file(void *context, const char *root, const char *path)
+static int open_file(void *context, const char *root, const char *path,
+		     const struct elf_place *place)
 {
 	struct file_door *door = context;
 	const struct reader_wait wait = begin_wait(door);
 
-	return end_wait(door, open_ask(door->opener, &wait, root, path));
+	return end_wait(door, open_ask(door->opener, &wait, root, path, place));
 }
 
 static int read_build_id(void *context, int fd, struct build_id *out)

@@ -23,8 +23,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(entry) ((entry)->out_of_memory = true)
@@ -135,28 +133,10 @@ static enum object_kind kind_of(const char *path)
 }
 
 /*
- * Whether the file may be the one that was seen, which `device` and `inode` tell (0, 0: nobody knows). A file system of many
- * parts tells other numbers of its devices by stat(2) than where it is mapped; all of them have no disk, major number 0.
- */
-static bool may_be_seen(const struct object_sighting *sighting, int fd)
-{
-	struct statx status;
-
-	if (!sighting->device && !sighting->inode)
-		return true;
-	/* What is known here and now: to ask a server may take for ever. */
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status))
-		return false;
-	return status.stx_ino == sighting->inode &&
-	       (makedev(status.stx_dev_major, status.stx_dev_minor) == sighting->device ||
-		!major(sighting->device));
-}
-
-/*
  * `fd` if it is open and of the file that was seen, else it is closed: by now another file may have the name, or the place
- * in the address space. `is_mapped`: it is what lies there. -ENOENT: it is another; -ETIMEDOUT: it hangs; -ENOMEM.
+ * in the address space. -ENOENT: it is another; -ETIMEDOUT: it hangs; -ENOMEM.
  */
-static int if_seen(const struct object_sighting *sighting, int fd, bool is_mapped)
+static int if_seen(const struct object_sighting *sighting, int fd)
 {
 	const bool has_id = sighting->build_id && sighting->build_id->size;
 	struct build_id found = {0};
@@ -166,8 +146,6 @@ static int if_seen(const struct object_sighting *sighting, int fd, bool is_mappe
 		return fd == -ETIMEDOUT ? fd : -ENOENT;
 	if (has_id)
 		err = build_id_read(fd, &found);
-	else if (!is_mapped && !may_be_seen(sighting, fd))
-		err = -ENOENT;
 	if (!err && (!has_id || build_id_equal(sighting->build_id, &found)))
 		return fd;
 	fd_close(&fd);
@@ -180,13 +158,13 @@ static int if_seen(const struct object_sighting *sighting, int fd, bool is_mappe
  */
 static int open_mapped_file(const struct object_sighting *sighting)
 {
-	int fd = elf_open_mapped(sighting->pid, sighting->start, sighting->end);
+	const struct elf_place place = {sighting->device, sighting->inode};
+	int fd = if_seen(sighting, elf_open_mapped(sighting->pid, sighting->start, sighting->end));
 
-	fd = if_seen(sighting, fd, true);
 	if (fd == -ENOENT)
-		fd = if_seen(sighting, elf_open_as_seen(sighting->pid, sighting->path), false);
+		fd = if_seen(sighting, elf_open_as_seen(sighting->pid, sighting->path, &place));
 	if (fd == -ENOENT)
-		fd = if_seen(sighting, elf_open_path(NULL, sighting->path), false);
+		fd = if_seen(sighting, elf_open_place(NULL, sighting->path, &place));
 	return fd;
 }
 
