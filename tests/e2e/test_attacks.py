@@ -14,7 +14,7 @@ import subprocess
 from harness import burn, expect, expect_equal, expect_match, is_alive, wait_until
 
 NOBODY = 65534
-ODD_STACKS = ("garbage", "changing", "unmapped", "beyond", "kernel", "unreadable", "guarded", "circle")
+ODD_STACKS = ("garbage", "changing", "unmapped", "beyond", "kernel", "unreadable", "guarded", "circle", "scattered")
 # What the buffer, which such a recording does not fill, and the unwind tables take is in it.
 MOST_MB = 256
 # Each is a target with its arguments, and runs until it is killed.

@@ -82,12 +82,16 @@ def test_the_same_again(test):
     expect_equal(log.get("mappings_left_out", 0), 0, "mappings left out, of one")
 
 
-def test_many_files(test):
+def make_files(test):
     directory = test.make_directory("files")
     for number in range(FILES):
         with open(os.path.join(directory, str(number)), "wb") as file:
             file.write(b"x" * 4096)
-    other, attacker, profile = attack(test, "files", FILES, RATE, directory)
+    return directory
+
+
+def test_many_files(test):
+    other, attacker, profile = attack(test, "files", FILES, RATE, make_files(test))
     expect_all_there(profile, other, attacker)
 
 
@@ -102,3 +106,23 @@ def test_many_are_kept_where_there_is_room(test):
     expect_equal(log.get("mappings_left_out", 0), 0, "mappings left out")
     for process in [profile.raw, *profile.raw["processes"]]:
         expect_between(len(process["libs"]), 0, 300, "the places of files in a process, of which few have samples")
+
+
+def test_all_at_once(test):
+    """Beside all other processes of the machine, which are recorded as well."""
+    other = test.start_target("hot", 600)
+    kinds = (("anew", MAPS // 10), ("file", MAPS // 10), ("turns", MAPS // 10), ("many", MANY // 4), ("files", FILES))
+    attackers = [test.start_target("remapper", kind, count, RATE // len(kinds), *more, stdin=subprocess.PIPE)
+                 for (kind, count), more in zip(kinds, [[]] * (len(kinds) - 1) + [[make_files(test)]])]
+    recording = test.record_running("--all", "--ring", "--buffer-size", BUFFER_MIB)
+    burn(other.pid, 0.2)
+    for attacker in attackers:
+        attacker.write("\n")
+    for attacker in attackers:
+        attacker.wait_for("mapped", PATIENCE_S)
+    burn(other.pid, 0.2)
+    cpu_s, peak_kb = process_cpu_s(recording.pid), peak_memory_kb(recording.pid)
+    profile = recording.stop()
+    expect_between(cpu_s, 0, RECORDER_CPU_S, "the recorder's CPU time in s")
+    expect_between(peak_kb, 0, MEMORY_KB, "the recorder's memory in kB")
+    expect_all_there(profile, other, attackers[0])

@@ -7,6 +7,7 @@
  *                                                    have, of the kernel, of a page without rights, of one that
  *                                                    userfaultfd(2) would have to fill
  *   circle               a chain of frame pointers that comes back to its start
+ *   scattered            a chain of frame pointers; who calls changes all the time, anywhere in a gigabyte of code
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -21,6 +22,7 @@
 #define BYTES (1UL << 20)
 #define WORDS (BYTES / sizeof(uint64_t))
 #define LINKS 1000
+#define CODE_BYTES (1UL << 30)
 
 static uint64_t *page;
 
@@ -123,13 +125,41 @@ static uint64_t circle(void)
 	return (uint64_t)(uintptr_t)page;
 }
 
+static uint64_t *code;
+
+static void *scatter(void *argument)
+{
+	uint64_t seed = 1;
+	size_t i;
+
+	for (i = 0;; i = (i + 1) % LINKS) {
+		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+		page[2 * i + 1] = (uint64_t)(uintptr_t)code + (seed >> 16) % CODE_BYTES;
+	}
+	return argument;
+}
+
+static uint64_t scattered(void)
+{
+	pthread_t thread;
+	size_t i;
+
+	code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	for (i = 0; i < LINKS; i++)
+		page[2 * i] = (uint64_t)(uintptr_t)(page + 2 * (i + 1));
+	if (code == MAP_FAILED || pthread_create(&thread, NULL, scatter, NULL))
+		exit(1);
+	return (uint64_t)(uintptr_t)page;
+}
+
 static const struct {
 	const char *name;
 	uint64_t (*make)(void);
 } kinds[] = {
 	{"garbage", garbage}, {"changing", changing}, {"unmapped", unmapped},
 	{"beyond", beyond},   {"kernel", kernel},     {"unreadable", unreadable},
-	{"guarded", guarded}, {"circle", circle},
+	{"guarded", guarded}, {"circle", circle},     {"scattered", scattered},
 };
 
 int main(int argc, char **argv)
