@@ -92,7 +92,7 @@ FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build-fuzz/%)
 APP_TESTS := $(shell grep -lE $(foreach room,$(APP_ROOMS),-e '^\#include "$(room)/') -e '^\#include <bpf/' $(UNIT_SRC) $(GOLDEN_SRC) $(BENCH_SRC))
 
-.PHONY: all deps install run demo check unit selftest golden oracle shadow e2e fuzz vm bench soak lint format clean help targets
+.PHONY: all deps install run demo check unit selftest golden oracle shadow e2e fuzz vm bench soak soak-hostile lint format clean help targets
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -114,6 +114,7 @@ help:
 	@echo 'make shadow     compare stacks with the calls that programs really make, step by step'
 	@echo 'make bench      the benchmark table (root)'
 	@echo 'make soak       ten minutes of the flight recorder on a busy machine (root; SOAK="--minutes 60")'
+	@echo 'make soak-hostile    ten minutes of every attack that is known, at once (root; SOAK="--minutes 1")'
 	@echo 'make run ARGS="--pid 42"           build and run'
 	@echo 'make lint | dead-code | format | clean | compile_commands.json'
 
@@ -332,6 +333,9 @@ bench: $(BIN) targets $(BENCH_BIN) $(BPF_TEST_BIN)
 
 soak: $(BIN) targets
 	$(Q)$(PYTHON) tests/soak/soak.py --build $(BUILD) $(SOAK)
+
+soak-hostile: $(BIN) targets
+	$(Q)$(PYTHON) tests/soak/soak_hostile.py --build $(BUILD) $(SOAK)
 
 lint:
 	$(Q)ci/lint.sh
