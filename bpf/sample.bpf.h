@@ -51,6 +51,17 @@ static __always_inline void sample_kernel_stack(void *ctx, struct gb_sample *sam
 	set_run(sample, RUN_KERNEL, GB_FRAME_KERNEL, kernel_count);
 }
 
+/*
+ * Whether user space, which looks a moment later, knows more of this stack. Code in no mapping was mapped a moment ago,
+ * as a rule. What was found by frame pointers where a table is on its way may be wrong, however it ended.
+ */
+static __always_inline bool is_known_later(const struct sample_scratch *buffer, __u8 end)
+{
+	if (end == GB_STACK_NO_PROCESS || end == GB_STACK_NO_MAPPING)
+		return true;
+	return buffer->unwind.seen & GB_MAPPING_AWAITED;
+}
+
 /* `ctx`: of the perf event, or NULL where the thread can only be in the kernel. */
 static __always_inline void sample_user_stack(void *ctx, bool is_user,
 					      struct sample_scratch *buffer,
@@ -86,9 +97,7 @@ static __always_inline void sample_user_stack(void *ctx, bool is_user,
 		sample->runs[RUN_USER].words = 0;
 		return;
 	}
-	/* Code in no mapping was mapped a moment ago, as a rule; by the time user space looks it knows. */
-	if ((sample->user_end != GB_STACK_NO_PROCESS && sample->user_end != GB_STACK_NO_MAPPING) ||
-	    !may_send_raw(sample->hdr.time_ns))
+	if (!is_known_later(buffer, sample->user_end) || !may_send_raw(sample->hdr.time_ns))
 		return;
 	sample->hdr.kind = GB_RECORD_RAW;
 	sample->user_end = GB_STACK_RAW;

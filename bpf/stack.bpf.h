@@ -2,8 +2,8 @@
 /*
  * stack.bpf.h - the stack of a thread: its kernel part, and its user part by the unwinder.
  *
- * Of a process whose mappings user space has not published yet, registers and the top of the stack
- * are sent instead, and user space does the same work there.
+ * Of a process whose mappings user space has not published yet, and where a table is on its way, registers and the top
+ * of the stack are sent instead, and user space does the same work there.
  */
 #ifndef STACK_BPF_H
 #define STACK_BPF_H
@@ -62,6 +62,7 @@ static __always_inline void start_from(struct gb_unwind *u, const __u64 *regs)
 	/* interrupted, or right behind a syscall instruction: exact either way */
 	u->how = GB_FRAME_HOW_LEAF;
 	u->from_frame_pointer = 0;
+	u->seen = 0;
 	u->mapping.begin = 0;
 	u->mapping.end = 0;
 	u->window_at = 0;

@@ -89,7 +89,8 @@ _Static_assert(sizeof(struct gb_sample) == 104, "no padding that is not named");
 
 /*
  * A raw sample's run of user code: the registers (enum gb_reg), then stack memory from user_sp on.
- * Sent, on a budget, for a process whose mappings are not known yet; user space unwinds it.
+ * Sent, on a budget, for a process whose mappings are not known yet, or where a table is on its way; user space
+ * unwinds it.
  */
 #define GB_RAW_REGS GB_REG_COUNT
 #define GB_RAW_STACK_WORDS 8192 /* 64 KiB */
@@ -169,6 +170,8 @@ enum gb_mapping_flag {
 	/* only frame pointers: JIT code, no unwind information, no memory for the table */
 	GB_MAPPING_NO_TABLE = 1,
 	GB_MAPPING_TRACKS_REG = 2, /* the file's rules say where GB_REG_TRACKED is */
+	/* with NO_TABLE: the table is on its way, so the stack had better wait for it */
+	GB_MAPPING_AWAITED = 4,
 };
 
 /* Code of a process: one file's, or anonymous. */

@@ -34,7 +34,7 @@ struct gb_unwind {
 	__u8 end; /* enum gb_stack_end once the walk is over */
 	__u8 how; /* enum gb_frame_how, of the frame at hand */
 	__u8 from_frame_pointer; /* the frame was found by a guess, so its PC must be checked */
-	__u8 pad;
+	__u8 seen; /* the flags of all frames so far */
 	__u32 flags; /* enum gb_mapping_flag, of the frame at hand */
 	__u32 generation; /* of the process's mappings */
 	struct gb_mapping mapping; /* looked up last: most frames stay in it */
@@ -409,6 +409,7 @@ static GB_INLINE int gb_unwind_step(struct gb_unwind *u)
 			return gb_stop_unmapped(u, why);
 	}
 	u->flags = slot->flags;
+	u->seen |= (__u8)slot->flags;
 	rule = slot->rule;
 	switch (rule.cfa) {
 	case GB_CFA_FRAME_POINTER:

@@ -5,7 +5,6 @@
 #include "capture/compile_pool.h"
 #include "capture/kernel_side.h"
 #include "capture/publish.h"
-#include "reader/patience.h"
 #include "recording/sample_frames.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -45,7 +44,6 @@ static struct {
 	struct processes *processes;
 	struct publisher *publisher;
 	struct compile_pool *pool;
-	struct patience patience;
 	struct process *process;
 	struct ring_buffer *ring;
 	int program, link;
@@ -123,6 +121,7 @@ static int on_record(void *context, void *data, size_t size)
 {
 	static uint64_t made[RECORD_WORDS];
 	const struct gb_sample *sample = data;
+	uint32_t awaited;
 
 	if (!self.process) { /* the first one only says who we are */
 		struct thread *thread;
@@ -133,7 +132,8 @@ static int on_record(void *context, void *data, size_t size)
 		self.tgid = sample->task.tgid;
 	} else if (sample->hdr.kind == GB_RECORD_RAW && sample->task.tgid == self.tgid) {
 		self.tally.raw++;
-		publisher_unwind(self.publisher, self.process, sample, (struct gb_sample *)made);
+		(void)publisher_unwind(self.publisher, self.process, sample,
+				       (struct gb_sample *)made, &awaited);
 		keep((struct gb_sample *)made);
 	} else {
 		keep(sample);
@@ -192,8 +192,7 @@ int self_publish(void)
 {
 	int err = publisher_note(self.publisher, self.process);
 
-	self.patience.left_ns = 60 * NS_PER_SEC;
-	return err ? err : publisher_flush(self.publisher);
+	return err ? err : publisher_settle(self.publisher, 60 * NS_PER_SEC);
 }
 
 int self_forget(void)
@@ -215,8 +214,7 @@ int self_open(void)
 	if (!err)
 		err = compile_pool_open(&self.pool);
 	if (!err)
-		err = publisher_open(&self.publisher, self.kernel, TABLE_BYTES, self.pool,
-				     &self.patience);
+		err = publisher_open(&self.publisher, self.kernel, TABLE_BYTES, self.pool);
 	if (!err)
 		err = take_sample();
 	if (err < 0)

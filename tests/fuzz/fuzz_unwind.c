@@ -177,12 +177,15 @@ static void check(const struct raw_sample *sample, const uint64_t *words, uint32
 static void walk(const struct table_store *store, const struct raw_sample *sample)
 {
 	static uint64_t words[GB_MAX_USER_WORDS], again[GB_MAX_USER_WORDS];
+	const struct gb_mapping *awaited;
 	uint8_t end = 0, end_again = 0;
-	uint32_t count = raw_sample_unwind(store, sample, words, &end);
+	uint32_t count = raw_sample_unwind(store, sample, words, &end, &awaited);
 
 	check(sample, words, count, end);
-	if (raw_sample_unwind(store, sample, again, &end_again) != count || end != end_again ||
-	    memcmp(words, again, count * sizeof(words[0])))
+	if (awaited && !(awaited->flags & GB_MAPPING_AWAITED))
+		abort();
+	if (raw_sample_unwind(store, sample, again, &end_again, &awaited) != count ||
+	    end != end_again || memcmp(words, again, count * sizeof(words[0])))
 		abort();
 }
 

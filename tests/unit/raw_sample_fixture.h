@@ -188,6 +188,7 @@ static struct {
 	uint64_t words[GB_MAX_USER_WORDS];
 	uint32_t count;
 	uint8_t end;
+	int awaited; /* which of the mappings; -1: none */
 } walk;
 
 /* A stack of `count` words, in a function that has RBP at hand. */
@@ -212,11 +213,13 @@ static inline void unwind(void)
 	uint64_t *exact = malloc(stack.count * sizeof(*exact) + !stack.count);
 	const struct raw_sample sample = {stack.regs, exact, stack.count, mappings,
 					  stack.mapping_count};
+	const struct gb_mapping *awaited;
 
 	assert_non_null(exact);
 	memcpy(exact, stack.words, stack.count * sizeof(*exact));
 	memset(&walk, 0xee, sizeof(walk));
-	walk.count = raw_sample_unwind(code_store, &sample, walk.words, &walk.end);
+	walk.count = raw_sample_unwind(code_store, &sample, walk.words, &walk.end, &awaited);
+	walk.awaited = awaited ? (int)(awaited - mappings) : -1;
 	free(exact);
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "capture/compile_order.h"
 #include "capture/compile_pool.h"
 #include "reader/sealed.h"
 #include "service/service.h"
@@ -143,6 +144,45 @@ static void failing_allocations(void **state)
 	close(self);
 }
 
+/* Who waits is not kept waiting by a library of a hundred megabytes. */
+static void order(void **state)
+{
+	const struct compile_turn small = {.bytes = 100}, large = {.bytes = COMPILE_LARGE_BYTES},
+				  hurried = {.bytes = COMPILE_LARGE_BYTES, .is_hurried = true};
+
+	assert_int_equal(compile_rank(&small, 0), compile_rank(&large, 0));
+	assert_true(compile_rank(&small, COMPILE_LIGHT_WORKER) <
+		    compile_rank(&large, COMPILE_LIGHT_WORKER));
+	assert_true(compile_rank(&hurried, 0) < compile_rank(&small, 0));
+	assert_true(compile_rank(&hurried, COMPILE_LIGHT_WORKER) <
+		    compile_rank(&small, COMPILE_LIGHT_WORKER));
+}
+
+/* What is hurried is done, too, whether it is known, waits or has begun. */
+static void hurried(void **state)
+{
+	int self = open_self();
+	uint32_t i, tags = 0;
+	struct compile_result result;
+	struct compile_pool *pool;
+
+	assert_int_equal(compile_pool_open(&pool), 0);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(compile_pool_add(pool, &(struct compile_job){self, i, 1}), 0);
+	compile_pool_hurry(pool, 3);
+	compile_pool_hurry(pool, 99);
+	for (i = 0; i < 4; i++) {
+		result = next(pool);
+		assert_int_equal(result.error, 0);
+		tags |= 1u << result.tag;
+		table_close(&result.made);
+		compile_pool_hurry(pool, 0);
+	}
+	assert_int_equal(tags, 15);
+	compile_pool_close(pool);
+	close(self);
+}
+
 /* ---- images ---------------------------------------------------------------------------- */
 
 /* The image of this program's table, to be spoiled; the caller's to free. */
@@ -221,6 +261,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_jobs),
 		cmocka_unit_test(the_vdso),
+		cmocka_unit_test(order),
+		cmocka_unit_test(hurried),
 		cmocka_unit_test(failing_allocations),
 		cmocka_unit_test(spoiled_images),
 	};

@@ -49,6 +49,9 @@ static size_t sample_rings;
 static uint64_t now_ns;
 static uint64_t applied[MAX_RECORDS]; /* times */
 static size_t applied_count, flushed_at, flushes;
+static size_t held_for,
+	settles; /* samples are held until the publisher was asked so often to settle */
+static uint64_t released_at_ns; /* all that were held */
 
 int clock_gettime(clockid_t id, struct timespec *out)
 {
@@ -150,6 +153,27 @@ int publisher_flush(struct publisher *publisher)
 	return 0;
 }
 
+int publisher_settle(struct publisher *publisher, uint64_t limit_ns)
+{
+	(void)publisher;
+	now_ns += limit_ns;
+	settles++;
+	return 0;
+}
+
+bool records_hold_samples(const struct records *records)
+{
+	(void)records;
+	return settles < held_for;
+}
+
+void records_release(struct records *records, bool all)
+{
+	(void)records;
+	if (all)
+		released_at_ns = now_ns;
+}
+
 enum record_order records_order(const struct records *records, const void *record, size_t size)
 {
 	const struct gb_record *header = record;
@@ -190,7 +214,7 @@ static int open_drain(size_t ring_count)
 	memset(rings, 0, sizeof(rings));
 	sample_rings = ring_count;
 	now_ns = NS_PER_SEC;
-	applied_count = flushes = flushed_at = 0;
+	applied_count = flushes = flushed_at = held_for = settles = 0;
 	return drain_open(&drain, NULL, NULL, NULL, (struct publisher *)&publisher, -1);
 }
 
@@ -359,6 +383,21 @@ static void the_end_publishes_for_raw_samples_alone(void **state)
 	drain_close(drain);
 }
 
+/* What waits for tables at the end is waited for, but not for ever. */
+static void the_end_waits_for_tables(void **state)
+{
+	(void)state;
+	assert_int_equal(open_drain(1), 0);
+	held_for = 3;
+	assert_int_equal(drain_finish(drain, NS_PER_SEC), 0);
+	assert_int_equal(settles, 3);
+	held_for = SIZE_MAX;
+	assert_int_equal(drain_finish(drain, NS_PER_SEC), 0);
+	assert_int_equal(released_at_ns, now_ns);
+	assert_true(now_ns < 3 * NS_PER_SEC);
+	drain_close(drain);
+}
+
 static int open_and_close(void *context)
 {
 	int err = open_drain(2);
@@ -394,6 +433,7 @@ int main(void)
 		cmocka_unit_test(a_raw_sample_waits_for_events),
 		cmocka_unit_test(the_end_comes_in_time),
 		cmocka_unit_test(the_end_publishes_for_raw_samples_alone),
+		cmocka_unit_test(the_end_waits_for_tables),
 		cmocka_unit_test(without_memory),
 	};
 

@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "capture/compile_pool.h"
 #include "capture/file_tables.h"
-#include "reader/patience.h"
 #include "service/service.h"
 #include "target/object.h"
 #include "unwind/table.h"
@@ -44,7 +43,6 @@ static struct unwind_memory memory;
 static struct gb_chunk *chunks;
 static struct file_tables *tables;
 static struct compile_pool *pool;
-static struct patience patience;
 static bool changed;
 
 static int give_pool(void *context, uint32_t index, struct gb_chunk **out)
@@ -148,7 +146,7 @@ static int setup(void **state)
 	if (compile_pool_open(&pool))
 		return -1;
 	memset(memory.pages, 0, GB_MAX_PAGES * sizeof(*memory.pages));
-	return file_tables_open(&tables, &memory, pool, &patience);
+	return file_tables_open(&tables, &memory, pool);
 }
 
 static int teardown(void **state)
@@ -161,8 +159,9 @@ static int teardown(void **state)
 
 static void load(uint64_t now_ns)
 {
-	patience.left_ns = 60 * NS_PER_SEC;
-	assert_int_equal(file_tables_load(tables, now_ns, &changed), 0);
+	const uint64_t until_ns = clock_now_ns() + 60 * NS_PER_SEC;
+
+	assert_int_equal(file_tables_load(tables, now_ns, until_ns, &changed), 0);
 }
 
 /* Every second. Returns how often tables came that were waited for. */
@@ -234,7 +233,7 @@ static void one_file(void **state)
 	want(0, 1);
 	want(0, 1);
 	assert_false(file_tables_resolve(tables, 0, code_offset, &mapping)); /* not loaded */
-	assert_int_equal(mapping.flags, GB_MAPPING_NO_TABLE);
+	assert_int_equal(mapping.flags, GB_MAPPING_NO_TABLE | GB_MAPPING_AWAITED);
 	load(NOW);
 	load(NOW);
 	assert_stats(1, 1, 0, 0);
@@ -489,18 +488,17 @@ static int live(void *context)
 	int err = compile_pool_open(&pool);
 
 	if (!err)
-		err = file_tables_open(&tables, &memory, pool, &patience);
+		err = file_tables_open(&tables, &memory, pool);
 	if (err) {
 		compile_pool_close(pool);
 		pool = NULL;
 		return err;
 	}
-	patience.left_ns = 60 * NS_PER_SEC;
 	err = file_tables_want(tables, &objects[0]);
 	if (!err)
 		err = file_tables_want(tables, &objects[20]);
 	if (!err)
-		err = file_tables_load(tables, NOW, &changed);
+		err = file_tables_load(tables, NOW, clock_now_ns() + 60 * NS_PER_SEC, &changed);
 	file_tables_close(tables);
 	compile_pool_close(pool);
 	pool = NULL;
@@ -520,20 +518,56 @@ static void later(void **state)
 	const uint64_t end_ns = clock_now_ns() + 60 * NS_PER_SEC;
 
 	want(0, 1);
-	patience = (struct patience){0};
-	assert_int_equal(file_tables_load(tables, NOW, &changed), 0);
+	assert_int_equal(file_tables_load(tables, NOW, 0, &changed), 0);
 	assert_false(file_tables_forget(tables, 0, NOW + 10 * GRACE));
 	use(0, 1, 1, NOW);
 	assert_int_equal(file_tables_get_stats(tables).compiled, 0);
 	assert_false(file_tables_resolve(tables, 0, code_offset, &mapping));
+	assert_int_equal(mapping.flags, GB_MAPPING_NO_TABLE | GB_MAPPING_AWAITED);
 	mapping.begin += 4096; /* something else was mapped over its first page */
 	while (!changed && clock_now_ns() < end_ns)
 		load(NOW);
 	assert_true(changed);
 	assert_true(file_tables_resolve_late(tables, 0, &mapping));
 	assert_int_equal(mapping.bias, 0x7f0000000000 - code_address);
-	assert_int_equal(mapping.flags & GB_MAPPING_NO_TABLE, 0);
+	assert_int_equal(mapping.flags & (GB_MAPPING_NO_TABLE | GB_MAPPING_AWAITED), 0);
 	assert_stats(1, 1, 0, 0);
+}
+
+/* Those that map it are told that nothing is awaited any more. */
+static void awaited_in_vain(void **state)
+{
+	struct gb_mapping mapping = {.begin = 4096};
+
+	want(NOT_ELF, 1);
+	assert_true(file_tables_is_awaited(tables, NOT_ELF));
+	assert_false(file_tables_resolve(tables, NOT_ELF, 0, &mapping));
+	assert_int_equal(mapping.flags, GB_MAPPING_NO_TABLE | GB_MAPPING_AWAITED);
+	use(NOT_ELF, 1, 1, NOW);
+	load(NOW);
+	assert_true(changed);
+	assert_false(file_tables_resolve(tables, NOT_ELF, 0, &mapping));
+	assert_int_equal(mapping.flags, GB_MAPPING_NO_TABLE);
+}
+
+/* A table that does not come is awaited for a while only: its job is not even begun here. */
+static void awaited_for_too_long(void **state)
+{
+	struct gb_mapping mapping = {.begin = 4096};
+	const uint64_t end_ns = clock_now_ns() + FILE_TABLE_AWAITED_NS;
+
+	want(0, 1);
+	use(0, 1, 1, NOW);
+	while (clock_now_ns() < end_ns)
+		assert_true(file_tables_is_awaited(tables, 0));
+	/* By now it is not awaited, or it is there. */
+	assert_int_equal(file_tables_load(tables, NOW, 0, &changed), 0);
+	assert_true(changed);
+	assert_false(file_tables_is_awaited(tables, 0));
+	(void)file_tables_resolve(tables, 0, code_offset, &mapping);
+	assert_int_equal(mapping.flags & GB_MAPPING_AWAITED, 0);
+	load(NOW);
+	assert_true(is_stored(0));
 }
 
 int main(int argc, char **argv)
@@ -542,6 +576,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		FRESH(one_file),
 		FRESH(later),
+		FRESH(awaited_in_vain),
+		FRESH(awaited_for_too_long),
 		FRESH(not_an_elf_file),
 		FRESH(too_large_to_look_at),
 		FRESH(waiting_does_not_spin),

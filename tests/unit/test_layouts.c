@@ -61,7 +61,7 @@ static int teardown_memory(void **state)
 static int setup(void **state)
 {
 	uint32_t i;
-	int err = file_tables_open(&files, &memory, NULL, NULL); /* nothing of theirs is compiled */
+	int err = file_tables_open(&files, &memory, NULL); /* nothing of theirs is compiled */
 
 	for (i = 0; i < 4 && !err; i++)
 		err = file_tables_want(files, &objects[i]);

@@ -294,6 +294,27 @@ static void no_more_words(void **state)
 	assert_frames(GB_STACK_FULL, frames, expected);
 }
 
+/* The first mapping on the way of which the table is yet to come, also where frame pointers led on. */
+static void table_awaited(void **state)
+{
+	leaf(FN(RSP32), 0);
+	stack.words[3] = JIT + 1;
+	unwind();
+	assert_int_equal(walk.awaited, -1);
+	mappings[2].flags |= GB_MAPPING_AWAITED;
+	unwind();
+	assert_int_equal(walk.awaited, 2);
+	leaf(JIT, AT(3));
+	stack.words[4] = FN(END) + 1;
+	unwind();
+	assert_int_equal(walk.end, GB_STACK_COMPLETE);
+	assert_int_equal(walk.awaited, 2);
+	leaf(FN(END), 0);
+	unwind();
+	assert_int_equal(walk.awaited, -1);
+	mappings[2].flags &= ~(uint32_t)GB_MAPPING_AWAITED;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +333,7 @@ int main(void)
 		cmocka_unit_test(far_frames),
 		cmocka_unit_test(deepest),
 		cmocka_unit_test(no_more_words),
+		cmocka_unit_test(table_awaited),
 	};
 
 	return cmocka_run_group_tests(tests, setup_code, teardown_code);

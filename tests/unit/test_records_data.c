@@ -356,8 +356,8 @@ struct unwinder {
 	size_t calls;
 };
 
-static void answer_raw(void *context, const struct process *process, const struct gb_sample *raw,
-		       struct gb_sample *out)
+static bool answer_raw(void *context, const struct process *process, const struct gb_sample *raw,
+		       struct gb_sample *out, uint32_t *awaited)
 {
 	struct unwinder *unwinder = context;
 
@@ -365,6 +365,7 @@ static void answer_raw(void *context, const struct process *process, const struc
 	unwinder->raw = raw;
 	unwinder->calls++;
 	memcpy(out, unwinder->answer, sizeof(*unwinder->answer));
+	return true;
 }
 
 static void test_raw_with_listener(void **state)

@@ -9,11 +9,13 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "capture/compile_order.h"
 #include "service/state_request.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define MAX_WORKERS 8
@@ -31,11 +33,16 @@ struct worker {
 	uint64_t deadline_ns;
 };
 
+struct waiting_job {
+	struct compile_job job;
+	struct compile_turn turn;
+};
+
 struct compile_pool {
 	struct worker workers[MAX_WORKERS];
 	size_t worker_count;
 	struct {
-		struct compile_job *items;
+		struct waiting_job *items; /* in the order in which they came */
 		size_t count, capacity;
 	} waiting;
 	uint32_t lacks;
@@ -103,20 +110,30 @@ int compile_pool_add(struct compile_pool *pool, const struct compile_job *job)
 	int err = ARRAY_ROOM(&pool->waiting);
 
 	if (!err)
-		pool->waiting.items[pool->waiting.count++] = *job;
+		pool->waiting.items[pool->waiting.count++] =
+			(struct waiting_job){.job = *job, .turn.bytes = job->bytes};
 	return err;
 }
 
-static struct compile_job take_largest(struct compile_pool *pool)
+void compile_pool_hurry(struct compile_pool *pool, uint32_t tag)
 {
-	struct compile_job *items = pool->waiting.items, job;
-	size_t largest = 0, i;
+	size_t i;
+
+	for (i = 0; i < pool->waiting.count; i++)
+		pool->waiting.items[i].turn.is_hurried |= pool->waiting.items[i].job.tag == tag;
+}
+
+static struct compile_job take_next(struct compile_pool *pool, size_t worker)
+{
+	struct waiting_job *items = pool->waiting.items;
+	struct compile_job job;
+	size_t first = 0, i;
 
 	for (i = 1; i < pool->waiting.count; i++)
-		if (items[i].bytes > items[largest].bytes)
-			largest = i;
-	job = items[largest];
-	items[largest] = items[--pool->waiting.count];
+		if (compile_rank(&items[i].turn, worker) < compile_rank(&items[first].turn, worker))
+			first = i;
+	job = items[first].job;
+	memmove(&items[first], &items[first + 1], (--pool->waiting.count - first) * sizeof(*items));
 	return job;
 }
 
@@ -126,7 +143,7 @@ static uint64_t waiting_bytes(const struct compile_pool *pool)
 	size_t i;
 
 	for (i = 0; i < pool->waiting.count; i++)
-		bytes += pool->waiting.items[i].bytes;
+		bytes += pool->waiting.items[i].job.bytes;
 	return bytes;
 }
 
@@ -156,7 +173,7 @@ static bool hand_out(struct compile_pool *pool, struct compile_result *out)
 			continue;
 		if (reader_fd(worker->reader) < 0 && i && waiting_bytes(pool) < WORTH_A_WORKER)
 			break;
-		job = take_largest(pool);
+		job = take_next(pool, i);
 		if (begin(worker, &job, out))
 			return true;
 	}

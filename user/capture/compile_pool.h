@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * compile_pool.h - the tables of many files at once, each compiled by one of some parsers (reader/reader.h), the largest
- * file first. Who waits for them says how long.
+ * compile_pool.h - the tables of many files at once, each compiled by one of some parsers (reader/reader.h), in the order
+ * of compile_order.h.
  */
 #ifndef GECKOBPF_CAPTURE_COMPILE_POOL_H
 #define GECKOBPF_CAPTURE_COMPILE_POOL_H
@@ -20,7 +20,7 @@ struct compile_pool;
 struct compile_job {
 	int fd; /* of the file, borrowed until it is begun; -1: the vDSO */
 	uint32_t tag; /* the caller's, to know the job by */
-	uint64_t bytes; /* size of the file: larger ones start first */
+	uint64_t bytes; /* size of the file */
 };
 
 struct compile_result {
@@ -37,6 +37,9 @@ void compile_pool_close(struct compile_pool *pool);
 
 /* Begins the job, now or when others are done. 0 or -ENOMEM. */
 int compile_pool_add(struct compile_pool *pool, const struct compile_job *job);
+
+/* The job goes before all others, unless it has begun. */
+void compile_pool_hurry(struct compile_pool *pool, uint32_t tag);
 
 /* True: *out is the result of a job. False: none is done by `until_ns` (of clock_now_ns()), or there are no jobs. */
 bool compile_pool_next(struct compile_pool *pool, uint64_t until_ns, struct compile_result *out);

@@ -26,6 +26,8 @@
 #define ON_ITS_WAY_NS (200 * NS_PER_US)
 /* A step is for events first, then for samples, so long each. */
 #define HALF_STEP_NS (40 * NS_PER_MS)
+/* What is waited for tables at the end, for samples that need them. */
+#define FINISH_HELD_NS NS_PER_SEC
 /* Events that are read from the control ring before those that are there are applied. */
 #define READ_EVENTS 4096
 
@@ -301,6 +303,7 @@ static int run(struct drain *drain, uint64_t before_ns)
 {
 	int err = take_events(drain, before_ns);
 
+	records_release(drain->records, false);
 	return err ? err : take_samples(drain);
 }
 
@@ -325,6 +328,18 @@ static void leave_out_rest(struct drain *drain)
 		(void)ring_buffer__consume(drain->samples.items[i]);
 }
 
+/* What they wait for comes in a moment, as a rule. */
+static void release_held(struct drain *drain)
+{
+	const uint64_t end_ns = clock_now_ns() + FINISH_HELD_NS;
+
+	while (records_hold_samples(drain->records) && clock_now_ns() < end_ns) {
+		(void)publisher_settle(drain->publisher, PUBLISHER_SLICE_NS);
+		records_release(drain->records, false);
+	}
+	records_release(drain->records, true);
+}
+
 int drain_finish(struct drain *drain, uint64_t limit_ns)
 {
 	const uint64_t end_ns = clock_now_ns() + limit_ns;
@@ -334,6 +349,7 @@ int drain_finish(struct drain *drain, uint64_t limit_ns)
 	do
 		err = run(drain, UINT64_MAX);
 	while (!err && drain->is_behind && clock_now_ns() < end_ns);
+	release_held(drain);
 	if (drain->is_behind)
 		leave_out_rest(drain);
 	return err;
@@ -382,6 +398,7 @@ int drain_call_roll(struct drain *drain)
 void drain_stop_publishing(struct drain *drain)
 {
 	drain->publisher = NULL;
+	records_release(drain->records, true);
 }
 
 uint64_t drain_lost(const struct drain *drain)

@@ -62,7 +62,7 @@ int drain_list_tasks(struct drain *drain);
 /* The same, and a process that is not among them has ended: its exit was lost. 0 or -errno. */
 int drain_call_roll(struct drain *drain);
 
-/* From now on nothing goes back into the kernel: this process is a forked copy of the one that records. */
+/* From now on nothing waits for unwind tables, and nothing goes back into the kernel: this process is a forked copy of the one that records. */
 void drain_stop_publishing(struct drain *drain);
 
 /* Events that were dropped because memory was out. */

@@ -17,6 +17,7 @@ struct file_table {
 	const struct object *object; /* NULL: it was not wanted */
 	bool is_tried;
 	bool is_at_work; /* a job of it is on its way */
+	bool is_awaited; /* it is, for the first time, and not for long */
 	bool waits; /* compiled, but there was no room */
 	bool is_displaced; /* it waits behind those that are not */
 	uint32_t owner; /* of the file */
@@ -25,7 +26,7 @@ struct file_table {
 	struct table_store_size size; /* of its table */
 	uint32_t flags; /* enum gb_mapping_flag */
 	uint32_t users; /* published mappings that point at it */
-	uint64_t unused_since_ns;
+	uint64_t unused_since_ns, wanted_ns;
 	struct unwind_segment *segments; /* where file offsets are in virtual addresses */
 	uint32_t segment_count;
 };
@@ -37,9 +38,10 @@ struct file_tables {
 		struct file_table *items; /* by object number */
 		size_t count, capacity;
 	} files;
-	struct compile_pool *pool; /* borrowed, as is `patience` */
-	struct patience *patience; /* with the pool */
+	struct compile_pool *pool; /* borrowed */
 	size_t job_count; /* that are on their way */
+	uint64_t
+		awaited_until_ns; /* when the first of those that are awaited has taken too long for that; 0: none is */
 	struct {
 		struct table_holding *items;
 		size_t count, capacity;

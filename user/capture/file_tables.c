@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "capture/compile_pool.h"
 #include "capture/file_room.h"
-#include "reader/patience.h"
 #include "target/object.h"
 #include "unwind/table.h"
 #include "unwind/table_store.h"
@@ -27,7 +26,7 @@
 #define FIRST_POOLS 2 /* 8 MiB: more than the libraries of most programs need */
 
 int file_tables_open(struct file_tables **out, const struct unwind_memory *memory,
-		     struct compile_pool *pool, struct patience *patience)
+		     struct compile_pool *pool)
 {
 	uint32_t first = memory->max_pools < FIRST_POOLS ? memory->max_pools : FIRST_POOLS;
 	struct file_tables *tables = calloc(1, sizeof(*tables));
@@ -36,7 +35,6 @@ int file_tables_open(struct file_tables **out, const struct unwind_memory *memor
 	if (!tables)
 		return -ENOMEM;
 	tables->pool = pool;
-	tables->patience = patience;
 	err = table_store_open(&tables->store, memory);
 	if (!err)
 		err = table_store_reserve(tables->store, first);
@@ -220,6 +218,14 @@ static int add_job(struct file_tables *tables, struct file_table *file)
 	return err;
 }
 
+static void await(struct file_tables *tables, struct file_table *file)
+{
+	file->is_awaited = true;
+	file->wanted_ns = clock_now_ns();
+	if (!tables->awaited_until_ns)
+		tables->awaited_until_ns = file->wanted_ns + FILE_TABLE_AWAITED_NS;
+}
+
 int file_tables_want(struct file_tables *tables, const struct object *object)
 {
 	struct file_table *file;
@@ -236,7 +242,10 @@ int file_tables_want(struct file_tables *tables, const struct object *object)
 		return 0;
 	file->object = object;
 	file->is_tried = true;
-	return add_job(tables, file);
+	err = add_job(tables, file);
+	if (file->is_at_work)
+		await(tables, file);
+	return err;
 }
 
 /* Those that wait in vain are waited for no more; of the others, those that may have room now are compiled again. */
@@ -266,26 +275,26 @@ static int take_result(struct file_tables *tables, struct compile_result *result
 		       bool *changed)
 {
 	struct file_table *file = &tables->files.items[result->tag];
-	const bool is_late = file->users && !file->stored;
-	int err;
+	const bool is_late = file->users && !file->stored, was_awaited = file->is_awaited;
+	int err = 0;
 
-	file->is_at_work = false;
+	file->is_at_work = file->is_awaited = false;
 	tables->job_count--;
 	if (result->error) {
 		note_failure(tables, file, result);
-		return 0;
+	} else {
+		err = keep_table(tables, file, &result->made.table, now_ns);
+		table_close(&result->made);
 	}
-	err = keep_table(tables, file, &result->made.table, now_ns);
-	table_close(&result->made);
-	*changed = *changed || (is_late && file->stored);
+	*changed = *changed || (is_late && (file->stored || was_awaited));
 	return err;
 }
 
-/* As many as are done while there is patience; the others come with a later load. */
-static int take_results(struct file_tables *tables, uint64_t now_ns, bool *changed)
+/* As many as are done by `until_ns`; the others come with a later load. */
+static int take_results(struct file_tables *tables, uint64_t now_ns, uint64_t until_ns,
+			bool *changed)
 {
 	const uint64_t start_ns = clock_now_ns();
-	const uint64_t until_ns = patience_until(tables->patience, start_ns);
 	struct compile_result result;
 	size_t count = 0;
 	int err, first = 0;
@@ -295,19 +304,50 @@ static int take_results(struct file_tables *tables, uint64_t now_ns, bool *chang
 		first = first ? first : err;
 		count++;
 	}
-	patience_spend(tables->patience, clock_now_ns());
 	if (count)
 		log_debug("unwind tables: %zu files, compiled and stored in %.1f ms, %zu to come",
 			  count, (double)(clock_now_ns() - start_ns) / 1e6, tables->job_count);
 	return first;
 }
 
-bool file_tables_are_awaited(const struct file_tables *tables)
+bool file_tables_are_coming(const struct file_tables *tables)
 {
 	return tables->job_count > 0;
 }
 
-int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed)
+bool file_tables_is_awaited(const struct file_tables *tables, uint32_t object)
+{
+	return object < tables->files.count && tables->files.items[object].is_awaited;
+}
+
+void file_tables_hurry(struct file_tables *tables, uint32_t object)
+{
+	compile_pool_hurry(tables->pool, object);
+}
+
+/* What has taken too long is awaited no more, though it may come. */
+static void end_awaiting(struct file_tables *tables, uint64_t now_ns, bool *changed)
+{
+	uint64_t first_ns = 0;
+	size_t i;
+
+	if (!tables->awaited_until_ns || now_ns < tables->awaited_until_ns)
+		return;
+	for (i = 0; i < tables->files.count; i++) {
+		struct file_table *file = &tables->files.items[i];
+		const uint64_t until_ns = file->wanted_ns + FILE_TABLE_AWAITED_NS;
+
+		if (!file->is_awaited)
+			continue;
+		file->is_awaited = now_ns < until_ns;
+		*changed |= !file->is_awaited && file->users;
+		if (file->is_awaited && (!first_ns || until_ns < first_ns))
+			first_ns = until_ns;
+	}
+	tables->awaited_until_ns = first_ns;
+}
+
+int file_tables_load(struct file_tables *tables, uint64_t now_ns, uint64_t until_ns, bool *changed)
 {
 	int err = 0, run_err = 0;
 
@@ -317,7 +357,8 @@ int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed)
 	if (file_room_take(tables, now_ns))
 		err = add_waiting(tables, now_ns);
 	if (tables->job_count)
-		run_err = take_results(tables, now_ns, changed);
+		run_err = take_results(tables, now_ns, until_ns, changed);
+	end_awaiting(tables, clock_now_ns(), changed);
 	*changed |= tables->has_displaced;
 	tables->has_displaced = false;
 	return err ? err : run_err;
@@ -364,6 +405,8 @@ bool file_tables_resolve(const struct file_tables *tables, uint32_t object, uint
 	uint64_t address;
 
 	mapping->flags = GB_MAPPING_NO_TABLE;
+	if (file_tables_is_awaited(tables, object))
+		mapping->flags |= GB_MAPPING_AWAITED;
 	mapping->bias = mapping->begin - offset;
 	if (object >= tables->files.count ||
 	    !virtual_address(&tables->files.items[object], offset, &address))
@@ -377,12 +420,13 @@ bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
 			 struct gb_mapping *mapping)
 {
 	const struct file_table *file = &tables->files.items[object];
-	bool has_table = !(mapping->flags & GB_MAPPING_NO_TABLE);
+	const uint32_t without = GB_MAPPING_NO_TABLE | (file->is_awaited ? GB_MAPPING_AWAITED : 0);
+	const uint32_t flags = file->stored ? file->flags : without;
 
-	if (has_table == (file->stored != NULL))
+	if (mapping->flags == flags)
 		return false;
 	mapping->page_offset = file->stored ? stored_page_offset(file->stored) : 0;
-	mapping->flags = file->stored ? file->flags : GB_MAPPING_NO_TABLE;
+	mapping->flags = flags;
 	return true;
 }
 

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "geckobpf_abi.h"
 #include "unwind/limits.h"
 
@@ -22,7 +23,6 @@ struct object;
 struct unwind_memory;
 struct table_store;
 struct compile_pool;
-struct patience;
 
 /* Why a file has no table, besides that it is none with code. */
 enum file_table_failure {
@@ -54,9 +54,9 @@ struct file_tables_stats {
 	uint64_t failed[FILE_TABLE_FAILURES];
 };
 
-/* `pool` compiles, and is waited for as long as `patience` has it; both are borrowed. 0 or -errno. */
+/* `pool`, which is borrowed, compiles. 0 or -errno. */
 int file_tables_open(struct file_tables **out, const struct unwind_memory *memory,
-		     struct compile_pool *pool, struct patience *patience);
+		     struct compile_pool *pool);
 void file_tables_close(struct file_tables *tables);
 
 /*
@@ -66,11 +66,11 @@ void file_tables_close(struct file_tables *tables);
 int file_tables_want(struct file_tables *tables, const struct object *object);
 
 /*
- * Has compiled, and stores, what is wanted, and what waits if there is new room. What is not done in time comes with a
- * later load. *changed: files that were without a table have one now, see file_tables_refresh(). 0 or -ENOMEM, with as
- * much done as was possible.
+ * Has compiled what is wanted, and what waits if there is new room; stores what is done by `until_ns` (0: what is done
+ * by now). The others come with a later load. *changed: files that were without a table have one now, or it is not
+ * awaited any more, see file_tables_refresh(). 0 or -ENOMEM, with as much done as was possible.
  */
-int file_tables_load(struct file_tables *tables, uint64_t now_ns, bool *changed);
+int file_tables_load(struct file_tables *tables, uint64_t now_ns, uint64_t until_ns, bool *changed);
 
 /* One mapping of the file more, or (-1) less. It has been wanted. */
 void file_tables_use(struct file_tables *tables, uint32_t object, int change, uint64_t now_ns);
@@ -98,7 +98,16 @@ bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
 bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t now_ns);
 
 /* Whether tables are on their way, which the next load takes in. */
-bool file_tables_are_awaited(const struct file_tables *tables);
+bool file_tables_are_coming(const struct file_tables *tables);
+
+/*
+ * Whether a file's first table is on its way, and began to be less than FILE_TABLE_AWAITED_NS ago: stacks had better wait
+ * for it (GB_MAPPING_AWAITED).
+ */
+bool file_tables_is_awaited(const struct file_tables *tables, uint32_t object);
+#define FILE_TABLE_AWAITED_NS (800 * NS_PER_MS)
+/* A stack waits for it: it goes before others. */
+void file_tables_hurry(struct file_tables *tables, uint32_t object);
 
 /* Memory for what is known of files, without the store. */
 size_t file_tables_bytes(const struct file_tables *tables);

@@ -118,6 +118,12 @@ const struct gb_mapping *layout_mappings(const struct layouts *layouts, const st
 	return layouts->mappings + layout->run.first;
 }
 
+uint32_t layout_object(const struct layouts *layouts, const struct layout *layout,
+		       const struct gb_mapping *mapping)
+{
+	return layout->items[mapping - layout_mappings(layouts, layout)].object;
+}
+
 size_t layouts_bytes(const struct layouts *layouts)
 {
 	return layouts->bytes + sizeof(*layouts);
@@ -243,13 +249,16 @@ void layouts_begin_refresh(struct layouts *layouts)
 	layouts->round++;
 }
 
-/* Whether there is a table of the file by now, or it is known where its code is. */
+/* Whether there is a table of the file by now, it is known where its code is, or nothing is awaited any more. */
 static bool is_item_behind(const struct layouts *layouts, const struct layout_item *item,
 			   struct gb_mapping mapping)
 {
+	const uint32_t flags = mapping.flags;
+
 	if (item->has_code)
 		return file_tables_refresh(layouts->files, item->object, &mapping);
-	return file_tables_resolve_late(layouts->files, item->object, &mapping);
+	return file_tables_resolve_late(layouts->files, item->object, &mapping) ||
+	       mapping.flags != flags;
 }
 
 static bool is_behind(const struct layouts *layouts, const struct layout *layout)

@@ -47,6 +47,9 @@ bool layout_is_of(const struct layout *layout, const struct address_space *space
 struct gb_process_map layout_place(const struct layout *layout);
 const struct gb_mapping *layout_mappings(const struct layouts *layouts,
 					 const struct layout *layout);
+/* The number of the object that one of these mappings is of. */
+uint32_t layout_object(const struct layouts *layouts, const struct layout *layout,
+		       const struct gb_mapping *mapping);
 
 /*
  * Files may have got tables since layouts were made, or lost them. Before the first layouts_refresh() of a round.

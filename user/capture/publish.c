@@ -42,6 +42,8 @@ struct publisher {
 	struct file_tables *files;
 	struct layouts *layouts;
 	uint64_t no_room; /* processes that found the maps full */
+	bool is_behind; /* tables have come that are yet to be published */
+	uint64_t refreshed_ns; /* when those that came later were published last */
 	struct {
 		struct published *items;
 		size_t count, capacity;
@@ -67,7 +69,7 @@ static int add_pool(void *context, uint32_t index, struct gb_chunk **chunks)
 }
 
 int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t max_bytes,
-		   struct compile_pool *pool, struct patience *patience)
+		   struct compile_pool *pool)
 {
 	struct publisher *publisher = calloc(1, sizeof(*publisher));
 	struct unwind_memory memory = {.add_pool = add_pool, .context = publisher};
@@ -82,7 +84,7 @@ int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t 
 		memory.rules = publisher->maps.rules;
 		memory.max_pools =
 			(uint32_t)(max_bytes / (GB_POOL_CHUNKS * sizeof(struct gb_chunk)));
-		err = file_tables_open(&publisher->files, &memory, pool, patience);
+		err = file_tables_open(&publisher->files, &memory, pool);
 	}
 	if (!err)
 		err = layouts_open(&publisher->layouts, publisher->maps.mappings, publisher->files);
@@ -167,12 +169,14 @@ static int choose_due(struct publisher *publisher, uint64_t now_ns)
 	return first;
 }
 
-/* Compiles and stores the tables of all new files. */
-static int load_tables(struct publisher *publisher, uint64_t now_ns, bool *changed)
+/* Has the tables of all new files compiled, and stores those that are by `until_ns`. */
+static int load_tables(struct publisher *publisher, uint64_t now_ns, uint64_t until_ns)
 {
+	bool changed;
 	int first = choose_due(publisher, now_ns);
-	int err = file_tables_load(publisher->files, now_ns, changed);
+	int err = file_tables_load(publisher->files, now_ns, until_ns, &changed);
 
+	publisher->is_behind |= changed;
 	return first ? first : err;
 }
 
@@ -263,12 +267,13 @@ static int publish(struct publisher *publisher, struct process *process)
 	return 0;
 }
 
-void publisher_unwind(struct publisher *publisher, const struct process *process,
-		      const struct gb_sample *raw, struct gb_sample *out)
+bool publisher_unwind(struct publisher *publisher, const struct process *process,
+		      const struct gb_sample *raw, struct gb_sample *out, uint32_t *awaited)
 {
 	const struct sample_part user = sample_user_part(raw);
 	const uint64_t *words = (const uint64_t *)raw->pc + user.at;
 	struct raw_sample sample = {.regs = words};
+	const struct gb_mapping *missing = NULL;
 	struct published *published;
 
 	sample_without_user(raw, out);
@@ -279,11 +284,21 @@ void publisher_unwind(struct publisher *publisher, const struct process *process
 			sample.mappings = layout_mappings(publisher->layouts, published->layout);
 			sample.mapping_count = layout_place(published->layout).count;
 		}
-		out->runs[user.run].words =
-			(__u16)raw_sample_unwind(file_tables_store(publisher->files), &sample,
-						 (uint64_t *)out->pc + user.at, &out->user_end);
+		out->runs[user.run].words = (__u16)raw_sample_unwind(
+			file_tables_store(publisher->files), &sample, (uint64_t *)out->pc + user.at,
+			&out->user_end, &missing);
 	}
 	out->hdr.size = (__u32)sample_bytes(out);
+	if (!missing)
+		return true;
+	*awaited = layout_object(publisher->layouts, published->layout, missing);
+	file_tables_hurry(publisher->files, *awaited);
+	return false;
+}
+
+bool publisher_is_awaited(const struct publisher *publisher, uint32_t file)
+{
+	return publisher->is_behind || file_tables_is_awaited(publisher->files, file);
 }
 
 int publisher_note(struct publisher *publisher, struct process *process)
@@ -308,6 +323,8 @@ static void refresh(struct publisher *publisher, uint64_t now_ns)
 {
 	size_t i;
 
+	publisher->is_behind = false;
+	publisher->refreshed_ns = now_ns;
 	layouts_begin_refresh(publisher->layouts);
 	for (i = 0; i < publisher->processes.count; i++) {
 		struct published *published = &publisher->processes.items[i];
@@ -340,21 +357,30 @@ static int publish_due(struct publisher *publisher)
 
 bool publisher_awaits(const struct publisher *publisher)
 {
-	return file_tables_are_awaited(publisher->files);
+	return publisher->is_behind || file_tables_are_coming(publisher->files);
+}
+
+static int flush(struct publisher *publisher, uint64_t limit_ns, uint64_t slice_ns)
+{
+	const uint64_t now_ns = clock_now_ns();
+	int err, first;
+
+	forget_those_over(publisher);
+	first = load_tables(publisher, now_ns, now_ns + limit_ns);
+	if (publisher->is_behind && now_ns - publisher->refreshed_ns >= slice_ns)
+		refresh(publisher, now_ns);
+	err = publish_due(publisher);
+	return first ? first : err;
 }
 
 int publisher_flush(struct publisher *publisher)
 {
-	const uint64_t now_ns = clock_now_ns();
-	bool changed;
-	int err, first;
+	return flush(publisher, 0, PUBLISHER_SLICE_NS);
+}
 
-	forget_those_over(publisher);
-	first = load_tables(publisher, now_ns, &changed);
-	if (changed)
-		refresh(publisher, now_ns);
-	err = publish_due(publisher);
-	return first ? first : err;
+int publisher_settle(struct publisher *publisher, uint64_t limit_ns)
+{
+	return flush(publisher, limit_ns, 0);
 }
 
 /* ---- forgetting --------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "capture/file_tables.h"
 
 struct gb_sample;
@@ -20,7 +21,6 @@ struct kernel_side;
 struct object;
 struct process;
 struct compile_pool;
-struct patience;
 struct publisher;
 
 struct publisher_stats {
@@ -30,7 +30,7 @@ struct publisher_stats {
 
 /* `max_bytes`: of kernel memory for rows. `kernel` is borrowed. 0 or -errno. */
 int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t max_bytes,
-		   struct compile_pool *pool, struct patience *patience);
+		   struct compile_pool *pool);
 void publisher_close(struct publisher *publisher);
 
 /*
@@ -39,18 +39,27 @@ void publisher_close(struct publisher *publisher);
  */
 int publisher_note(struct publisher *publisher, struct process *process);
 
-/* Publishes all that was noted. 0 or -ENOMEM. */
+/*
+ * Publishes all that was noted, with the tables that there are; waits for none. Those that come later are published with
+ * a later flush, PUBLISHER_SLICE_NS after others at the earliest. 0 or -ENOMEM.
+ */
 int publisher_flush(struct publisher *publisher);
+#define PUBLISHER_SLICE_NS (20 * NS_PER_MS)
+/* The same with all tables that come in `limit_ns`, for which it waits. */
+int publisher_settle(struct publisher *publisher, uint64_t limit_ns);
 /* Whether there will be something to publish though nothing is noted: flush again in PUBLISHER_AWAITS_NS. */
 bool publisher_awaits(const struct publisher *publisher);
 #define PUBLISHER_AWAITS_NS 2000000
 
 /*
  * Makes an ordinary sample of a raw one (GB_RECORD_RAW, checked by the caller) by what is published of its process.
- * `out` has room for sizeof(struct gb_sample) and GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS words.
+ * `out` has room for sizeof(struct gb_sample) and GB_MAX_KERNEL_FRAMES + GB_MAX_USER_WORDS words. False: a table is on its
+ * way that would make a better one; *awaited is the number of its file, which goes before others from now on.
  */
-void publisher_unwind(struct publisher *publisher, const struct process *process,
-		      const struct gb_sample *raw, struct gb_sample *out);
+bool publisher_unwind(struct publisher *publisher, const struct process *process,
+		      const struct gb_sample *raw, struct gb_sample *out, uint32_t *awaited);
+/* Whether to try that again would be in vain: what it waited for has not come. */
+bool publisher_is_awaited(const struct publisher *publisher, uint32_t file);
 
 /*
  * The process, which has ended, is about to be forgotten, and its number may be another's. False: not yet, something of

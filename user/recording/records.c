@@ -32,6 +32,7 @@ void records_close(struct records *records)
 	if (!records)
 		return;
 	early_mappings_clear(&records->early_mappings);
+	records_drop_held(records);
 	free(records->expected.items);
 	free(records);
 }

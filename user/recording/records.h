@@ -38,8 +38,10 @@ struct records_config {
 /* Is told that a process's mappings changed, or that it ended; and makes ordinary samples of raw ones. */
 struct records_listener {
 	void (*changed)(void *context, struct process *process);
-	void (*unwind)(void *context, const struct process *process, const struct gb_sample *raw,
-		       struct gb_sample *out); /* see publisher_unwind() */
+	/* False: *out will be better once `*awaited` is not awaited any more: see publisher_unwind() */
+	bool (*unwind)(void *context, const struct process *process, const struct gb_sample *raw,
+		       struct gb_sample *out, uint32_t *awaited);
+	bool (*is_awaited)(void *context, uint32_t file);
 	void *context;
 	struct expire_keeper keeper;
 };
@@ -74,6 +76,13 @@ enum record_order records_order(const struct records *records, const void *recor
 
 /* Takes a record of `size` bytes. Never fails: what cannot be used is counted. */
 void records_apply(struct records *records, const void *record, size_t size);
+
+/*
+ * Takes the samples that have waited for unwind tables and do so no more, or (`all`) every one as it is; once in a while.
+ * Whether there are any that wait. None waits long: recording/held_samples.c.
+ */
+void records_release(struct records *records, bool all);
+bool records_hold_samples(const struct records *records);
 
 /*
  * Takes from processes that have ended what their buffers no longer need; once in a while, when no sample of theirs is

@@ -11,6 +11,8 @@
 
 struct address_space;
 struct early_mappings;
+struct held_sample;
+struct thread;
 
 struct records {
 	struct records_config config;
@@ -24,6 +26,12 @@ struct records {
 		size_t count, capacity;
 	} expected;
 	size_t most_mappings; /* of one process */
+	struct {
+		struct held_sample *items; /* in the order in which they came */
+		size_t count, capacity;
+		size_t bytes;
+		uint32_t round; /* of records_release() */
+	} held;
 	struct process *ending; /* images that ended and may hold a chunk */
 	uint32_t roll_call; /* number of the last one */
 	/* of the sample at hand, root first */
@@ -42,6 +50,25 @@ void records_check(struct records *records, int err);
 bool records_is_expected(const struct records *records, uint32_t tgid);
 /* The listener is told that the process's mappings changed, or that it ended. */
 void records_tell_changed(struct records *records, struct process *process);
+
+/* ---- sample_records.c ----------------------------------------------------------------------- */
+
+/* Puts it into the buffer of its process. */
+void records_put_sample(struct records *records, struct thread *thread,
+			const struct gb_sample *sample);
+/* Makes records->unwound of a raw sample. False: it had better wait for the file `*awaited`. */
+bool records_unwind(struct records *records, const struct thread *thread,
+		    const struct gb_sample *raw, uint32_t *awaited);
+void records_put_unwound(struct records *records, struct thread *thread);
+
+/* ---- held_samples.c -------------------------------------------------------------------------- */
+
+#define HELD_BEHIND UINT32_MAX /* no file: it waits for those of its thread that were before it */
+
+/* The thread's sample waits, raw or not. 0 or -ENOMEM. */
+int records_hold(struct records *records, struct thread *thread, const struct gb_sample *sample,
+		 uint32_t awaited);
+void records_drop_held(struct records *records);
 
 /* ---- live_processes.c ----------------------------------------------------------------------- */
 

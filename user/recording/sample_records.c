@@ -43,22 +43,12 @@ static int open_buffer(struct records *records, struct process *process)
 	return err;
 }
 
-static void apply_sample(struct records *records, const void *record, size_t size)
+void records_put_sample(struct records *records, struct thread *thread,
+			const struct gb_sample *sample)
 {
-	const struct gb_sample *sample = record;
+	struct process *process = thread->process;
 	struct sample_entry entry;
-	struct process *process;
-	struct thread *thread;
 
-	if (!is_consistent(sample, size, GB_MAX_USER_WORDS)) {
-		records->counts.bad_records++;
-		return;
-	}
-	if (processes_thread(records->config.processes, &sample->task, &thread)) {
-		records->counts.put_failed++;
-		return;
-	}
-	process = thread->process;
 	records_mark_alive(records, process);
 	if (!process->buffer && open_buffer(records, process)) {
 		records->counts.put_failed++;
@@ -85,26 +75,63 @@ static void apply_sample(struct records *records, const void *record, size_t siz
 		records_note_ended(records, process);
 }
 
+/* NULL: it makes no sense, or there is no memory, which is counted. */
+static struct thread *thread_of(struct records *records, const struct gb_sample *sample,
+				size_t size, size_t max_user_words)
+{
+	struct thread *thread = NULL;
+
+	if (!is_consistent(sample, size, max_user_words))
+		records->counts.bad_records++;
+	else if (processes_thread(records->config.processes, &sample->task, &thread))
+		records->counts.put_failed++;
+	return thread;
+}
+
+static void apply_sample(struct records *records, const void *record, size_t size)
+{
+	const struct gb_sample *sample = record;
+	struct thread *thread = thread_of(records, sample, size, GB_MAX_USER_WORDS);
+
+	if (thread && (!thread->held_count || records_hold(records, thread, sample, HELD_BEHIND)))
+		records_put_sample(records, thread, sample);
+}
+
+bool records_unwind(struct records *records, const struct thread *thread,
+		    const struct gb_sample *raw, uint32_t *awaited)
+{
+	struct gb_sample *sample = &records->unwound.sample;
+
+	if (records->listener.unwind)
+		return records->listener.unwind(records->listener.context, thread->process, raw,
+						sample, awaited);
+	sample_without_user(raw, sample);
+	return true;
+}
+
+void records_put_unwound(struct records *records, struct thread *thread)
+{
+	const struct gb_sample *sample = &records->unwound.sample;
+
+	if (is_consistent(sample, sample->hdr.size, GB_MAX_USER_WORDS))
+		records_put_sample(records, thread, sample);
+	else
+		records->counts.bad_records++;
+}
+
 /* Registers and stack memory: the frames are found here, with what is known of the process by now. */
 static void apply_raw(struct records *records, const void *record, size_t size)
 {
 	const struct gb_sample *raw = record;
-	struct gb_sample *sample = &records->unwound.sample;
-	struct thread *thread;
+	struct thread *thread = thread_of(records, raw, size, GB_RAW_REGS + GB_RAW_STACK_WORDS);
+	uint32_t awaited = HELD_BEHIND;
 
-	if (!is_consistent(raw, size, GB_RAW_REGS + GB_RAW_STACK_WORDS)) {
-		records->counts.bad_records++;
+	if (!thread)
 		return;
-	}
-	if (processes_thread(records->config.processes, &raw->task, &thread)) {
-		records->counts.put_failed++;
+	if ((!records_unwind(records, thread, raw, &awaited) || thread->held_count) &&
+	    !records_hold(records, thread, raw, awaited))
 		return;
-	}
-	if (records->listener.unwind)
-		records->listener.unwind(records->listener.context, thread->process, raw, sample);
-	else
-		sample_without_user(raw, sample);
-	apply_sample(records, sample, sample->hdr.size);
+	records_put_unwound(records, thread);
 }
 
 const struct record_kind sample_record = {

@@ -98,22 +98,28 @@ static void note_change(void *context, struct process *process)
 	(void)publisher_note(context, process); /* without memory it is unwound by frame pointers */
 }
 
-static void unwind_raw(void *context, const struct process *process, const struct gb_sample *raw,
-		       struct gb_sample *out)
+static bool unwind_raw(void *context, const struct process *process, const struct gb_sample *raw,
+		       struct gb_sample *out, uint32_t *awaited)
 {
-	publisher_unwind(context, process, raw, out);
+	return publisher_unwind(context, process, raw, out, awaited);
+}
+
+static bool is_awaited(void *context, uint32_t file)
+{
+	return publisher_is_awaited(context, file);
 }
 
 static int open_publisher(struct session *session, struct error *error)
 {
 	int err = publisher_open(&session->publisher, session->kernel,
-				 session->config->unwind_bytes, session->pool, &session->patience);
+				 session->config->unwind_bytes, session->pool);
 
 	if (err)
 		return error_set(error, err, "unwind tables", "%s", strerror(-err));
 	records_listen(session->records,
 		       &(struct records_listener){.changed = note_change,
 						  .unwind = unwind_raw,
+						  .is_awaited = is_awaited,
 						  .context = session->publisher,
 						  .keeper = retention_keeper(session->publisher)});
 	return 0;
@@ -165,6 +171,8 @@ static int list_tasks(struct session *session, struct error *error)
 	session->is_watching = !err;
 	if (!err)
 		err = drain_list_tasks(session->drain);
+	if (!err)
+		(void)publisher_settle(session->publisher, START_PATIENCE_NS);
 	session->begin_ns =
 		clock_now_ns() + (uint64_t)(session->config->delay_s * (double)NS_PER_SEC);
 	return err ? error_set(error, err, "sampling", "cannot start: %s", strerror(-err)) : 0;

@@ -37,6 +37,8 @@ struct thread {
 	uint32_t roll_call; /* the last one that it answered; see recording/records.h */
 	bool is_changed; /* as that of its process */
 	uint64_t sampled_ns; /* time of the latest sample put into the buffer; 0: there was none */
+	/* Samples of it that wait, and the round in which one had to: recording/held_samples.c */
+	uint32_t held_count, held_round;
 	struct process *process;
 };
 

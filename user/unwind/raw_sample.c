@@ -20,6 +20,7 @@ struct raw_sample_walk {
 	const struct raw_sample *sample;
 	struct gb_cached_rule slot;
 	uint64_t *words;
+	const struct gb_mapping *awaited; /* the first of which the table is on its way */
 };
 
 static struct raw_sample_walk *walk_of(struct gb_unwind *u)
@@ -29,7 +30,8 @@ static struct raw_sample_walk *walk_of(struct gb_unwind *u)
 
 static GB_INLINE int gb_find_mapping(struct gb_unwind *u, __u64 pc, struct gb_mapping *mapping)
 {
-	const struct raw_sample *sample = walk_of(u)->sample;
+	struct raw_sample_walk *walk = walk_of(u);
+	const struct raw_sample *sample = walk->sample;
 	size_t low = 0, high = sample->mapping_count;
 
 	if (!high)
@@ -45,6 +47,8 @@ static GB_INLINE int gb_find_mapping(struct gb_unwind *u, __u64 pc, struct gb_ma
 	if (low == sample->mapping_count || pc < sample->mappings[low].begin)
 		return 1;
 	*mapping = sample->mappings[low];
+	if (mapping->flags & GB_MAPPING_AWAITED && !walk->awaited)
+		walk->awaited = &sample->mappings[low];
 	return 0;
 }
 
@@ -87,7 +91,7 @@ static GB_INLINE void gb_put_word(struct gb_unwind *u, __u32 index, __u64 word)
 }
 
 uint32_t raw_sample_unwind(const struct table_store *store, const struct raw_sample *sample,
-			   uint64_t *words, uint8_t *end)
+			   uint64_t *words, uint8_t *end, const struct gb_mapping **awaited)
 {
 	struct raw_sample_walk walk = {.store = store, .sample = sample, .words = words};
 	int i;
@@ -101,5 +105,6 @@ uint32_t raw_sample_unwind(const struct table_store *store, const struct raw_sam
 		if (gb_unwind_step(&walk.unwind))
 			break;
 	*end = walk.unwind.end ? walk.unwind.end : GB_STACK_FULL;
+	*awaited = walk.awaited;
 	return walk.unwind.count;
 }

@@ -24,9 +24,10 @@ struct raw_sample {
 
 /*
  * Writes the user words of an ordinary sample (struct gb_sample), at most GB_MAX_USER_WORDS; returns how many. *end gets
- * the enum gb_stack_end.
+ * the enum gb_stack_end. *awaited: the first of the sample's mappings on the way of which the table is yet to come
+ * (GB_MAPPING_AWAITED), so that the stack will be another then; NULL: there is none.
  */
 uint32_t raw_sample_unwind(const struct table_store *store, const struct raw_sample *sample,
-			   uint64_t *words, uint8_t *end);
+			   uint64_t *words, uint8_t *end, const struct gb_mapping **awaited);
 
 #endif
