@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * counters.bpf.h - the counters of a process: what the kernel counts of it anyway, looked at when a tick finds it running,
- * when one of its threads leaves the CPU, and when tasks are listed.
+ * counters.bpf.h - the counters of a process that say what it has: what the kernel counts of it anyway, looked at when a
+ * tick finds it running, when one of its threads leaves the CPU, and when tasks are listed. (Those that only grow:
+ * amounts.bpf.h.)
  *
  * A value is sent when it is news, through the ring that is the process's, so that its values stay in order:
  *
@@ -20,6 +21,11 @@
 #define GB_COUNTER_LEAVE_NS 1000000ULL
 #define GB_COUNTER_BURST 16
 #define GB_COUNTER_LARGE (64 << 10)
+
+static __always_inline bool memory_wanted(void)
+{
+	return cfg_counters & 1U << GB_COUNTER_MEMORY;
+}
 
 /* As /proc/PID/statm has it; what CPUs (or other threads) have not yet added to the sum is left out. */
 static __always_inline __s64 memory_bytes(struct mm_struct *mm, struct task_struct *task)

@@ -40,6 +40,7 @@ static __always_inline void run_begin(struct run_state *state, struct task_struc
 	state->late = 0;
 	state->late_own = 0;
 	state->late_throttled = 0;
+	amounts_begin(state, task);
 }
 
 /* `task` runs on this CPU, perhaps since before there was a program to see it come. */

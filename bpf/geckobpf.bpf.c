@@ -6,7 +6,7 @@
  *   sched_switch ─> sched.bpf.c ──> run (which thread runs, since when) ─> sample.bpf.h
  *                     ├──> a tick that was due for who leaves ──> timer.bpf.c
  *                     └──> a thread's end ──> control
- *   both ─> counters.bpf.h (memory of the process) ──> samples
+ *   both ─> counters.bpf.h (memory of the process), amounts.bpf.h (what adds up) ──> samples
  *   fork, exec, rename, iterator ─> task.bpf.c ──> control (ring buffer), targets
  */
 #include "vmlinux.h"
@@ -20,6 +20,7 @@
 #include "compat.bpf.h"
 #include "maps.bpf.h"
 #include "target.bpf.h"
+#include "amounts.bpf.h"
 #include "cputime.bpf.h"
 #include "ticks.bpf.h"
 #include "unwind.bpf.h"

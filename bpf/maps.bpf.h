@@ -86,6 +86,8 @@ struct run_state {
 	__u64 busy_until_ns; /* when the last sample had been made */
 	__u64 event; /* the timer, by its address in the kernel; 0: it has not come yet */
 	__u64 scheduler_pc; /* an address in the kernel's function that switches; 0: not known yet */
+	__u64 amounts
+		[GB_AMOUNT_COUNT]; /* of the thread, those that have been added to its process's (amounts.bpf.h) */
 	__u64 raw_second; /* the second in which raw_count raw samples were sent from this CPU */
 	__u64 raw_count;
 };
@@ -116,6 +118,26 @@ struct {
 	__type(key, __u32);
 	__type(value, struct counter_slot);
 } counter_slots SEC(".maps");
+
+/*
+ * Low bits of the tgid -> what was counted of a process and is not told yet, by its image. Written and read by
+ * amounts.bpf.h. Of two processes that share a slot the second has it when the first is done, or has told nothing for 10 ms;
+ * what the second has until then may be lost (GB_STAT_AMOUNTS_NO_SLOT).
+ */
+struct amounts_slot {
+	__u64 image; /* exec id << 32 | tgid; 0: nobody's */
+	__u64 since_ns; /* from when on nothing was told */
+	__u64 until_ns; /* when it was last added to */
+	struct gb_task task; /* a thread of the process */
+	__s64 amounts[GB_AMOUNT_COUNT];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GB_COUNTER_SLOTS);
+	__type(key, __u32);
+	__type(value, struct amounts_slot);
+} amounts_slots SEC(".maps");
 
 /* enum gb_stat -> count. Written by all programs, read by user space, which adds up the CPUs. */
 struct {

@@ -44,6 +44,12 @@ static __always_inline void report_exit(struct task_struct *task)
 	submit_event(event, is_last);
 }
 
+/* Whether this was the last run of its process, or of one of its last threads. */
+static __always_inline bool is_over(struct task_struct *task)
+{
+	return task_is_dead(task) && shared_state(task)->live.counter == 0;
+}
+
 /* `task`, a target, leaves the CPU to `next`. A tick that was due for it is taken now: when it comes it finds another. */
 static __always_inline void leave(void *ctx, struct run_state *state, struct task_struct *task,
 				  struct task_struct *next, __u64 now)
@@ -52,8 +58,10 @@ static __always_inline void leave(void *ctx, struct run_state *state, struct tas
 		sample_tick(ctx, false, tracing_frames(ctx, state, next), task, state, now);
 	if (state->late)
 		ticks_settle(state, task->se.sum_exec_runtime);
-	if (cfg_counters)
+	if (memory_wanted())
 		counters_look(task, now, true);
+	if (amounts_wanted())
+		amounts_look(state, task, now, is_over(task));
 }
 
 SEC("tp_btf/sched_switch")

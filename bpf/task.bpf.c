@@ -116,6 +116,8 @@ int BPF_PROG(on_exec, struct task_struct *task, pid_t old_pid, struct linux_binp
 	state = current_run();
 	if (state)
 		event->cpu_ns = run_cpu_time(state, task, event->hdr.time_ns);
+	if (state && amounts_wanted())
+		amounts_end_image(state, task, event->hdr.time_ns);
 	submit_event(event, true);
 	return 0;
 }
@@ -207,6 +209,18 @@ static __always_inline void list_counters(struct seq_file *seq, struct task_stru
 	bpf_seq_write(seq, &event, sizeof(event));
 }
 
+/* What it has not told. */
+static __always_inline void list_amounts(struct seq_file *seq, struct task_struct *task)
+{
+	struct amounts_slot *slot = amounts_slot_of(task);
+	struct gb_amounts_event event;
+
+	if (!slot || slot->image != image_of(task) || !describe_amounts(&event, slot) ||
+	    bpf_seq_write(seq, &event, sizeof(event)))
+		return;
+	amounts_told(slot, &event);
+}
+
 /* Read as a file: one struct gb_task_event for every thread of every target, and counters of the processes. */
 SEC("iter/task")
 int list_tasks(struct bpf_iter__task *ctx)
@@ -220,7 +234,9 @@ int list_tasks(struct bpf_iter__task *ctx)
 	describe_task(&event, task, GB_TASK_SEEN);
 	name_task(&event.parent, task->real_parent);
 	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
-	if (cfg_counters)
+	if (memory_wanted())
 		list_counters(ctx->meta->seq, task);
+	if (amounts_wanted() && task->pid == task->tgid)
+		list_amounts(ctx->meta->seq, task);
 	return 0;
 }

@@ -58,7 +58,9 @@ int on_timer(struct bpf_perf_event_data *ctx)
 	due = tick_due(ctx, state, now);
 	if (!tick_is_taken(state, due) && is_sampled(state, task, due, now))
 		sample_tick(ctx, is_user_mode(ctx), 0, task, state, now);
-	if (cfg_counters)
+	if (memory_wanted())
 		counters_look(task, now, false);
+	if (amounts_wanted())
+		amounts_look(state, task, now, false);
 	return 0;
 }

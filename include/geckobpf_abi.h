@@ -32,6 +32,8 @@ enum gb_record_kind {
 	GB_RECORD_WAKE = 6,
 	/* struct gb_counter_event, in a ring of `samples` or from the task iterator */
 	GB_RECORD_COUNTER = 7,
+	/* struct gb_amounts_event, the same */
+	GB_RECORD_AMOUNTS = 8,
 };
 
 struct gb_record {
@@ -119,11 +121,21 @@ struct gb_task_event {
 	__u64 max_rss_bytes; /* EXIT: the most memory that the process had, see getrusage(2); 0: not known yet */
 };
 
-/* What is counted of a process. */
+/* What is counted of a process: what it has now, and from GB_COUNTER_AMOUNTS on what adds up. */
 enum gb_counter {
 	GB_COUNTER_MEMORY = 0, /* bytes that are in memory: its resident set */
+	GB_COUNTER_FAULTS_MINOR = 1, /* page faults that were served from memory */
+	GB_COUNTER_FAULTS_MAJOR = 2, /* and those that had to wait for a disk */
+	GB_COUNTER_SWITCHES_VOLUNTARY = 3, /* of a thread that had to wait */
+	GB_COUNTER_SWITCHES_INVOLUNTARY = 4, /* of one whose CPU another got, or that yielded it */
+	GB_COUNTER_DISK_READ = 5, /* bytes that it caused to be read from disks */
+	GB_COUNTER_DISK_WRITTEN =
+		6, /* and to be written, at the time when it changed them in memory */
 	GB_COUNTER_COUNT
 };
+
+#define GB_COUNTER_AMOUNTS GB_COUNTER_FAULTS_MINOR
+#define GB_AMOUNT_COUNT (GB_COUNTER_COUNT - GB_COUNTER_AMOUNTS)
 
 struct gb_counter_event {
 	struct gb_record hdr;
@@ -131,6 +143,15 @@ struct gb_counter_event {
 	__u32 counter; /* enum gb_counter */
 	__u32 pad;
 	__s64 value; /* at that time */
+};
+
+/* What has been counted of a process from since_ns up to hdr.time_ns, in all of its threads: by counter, from GB_COUNTER_AMOUNTS on. */
+struct gb_amounts_event {
+	struct gb_record hdr;
+	struct gb_task task; /* a thread of the process */
+	__u64 since_ns; /* what came before was told before, unless nothing of it was counted */
+	__s64 amounts
+		[GB_AMOUNT_COUNT]; /* later versions may have more; a negative one takes back what was told twice */
 };
 
 /* Value of the `targets` map: a process that is profiled. */
@@ -265,6 +286,7 @@ enum gb_stat {
 	GB_STAT_TARGETS_FULL, /* forked children not followed: the `targets` map was full */
 	GB_STAT_RAW, /* samples sent raw, to be unwound in user space */
 	GB_STAT_COUNTERS_FULL, /* values of counters that came later: no room in the ring */
+	GB_STAT_AMOUNTS_NO_SLOT, /* looks at amounts of a process when another had its slot */
 	GB_STAT_SWITCHES, /* context switches to a target */
 	GB_STAT_COUNT
 };

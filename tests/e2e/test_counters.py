@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How much memory a process had, as the kernel told the process itself at that time, and as the Firefox Profiler's own client
-shows it."""
+"""How much memory a process had, how many page faults, context switches and bytes of disks, as the kernel told the process
+itself at that time, and as the Firefox Profiler's own client shows it."""
 
 import json
 import os
@@ -23,14 +23,18 @@ def points_of(samples):
     return points
 
 
+def memory_of(holder):
+    return [counter for counter in holder.get("counters", ()) if counter["category"] == "Memory"]
+
+
 def tracks_of(path):
     """{pid: [[(time, value)] of each]} of a profile in either format."""
     raw = json.loads(read_profile_bytes(path))
     tracks = {}
     for process in raw.get("processes", ()):
-        for counter in process.get("counters", ()):
+        for counter in memory_of(process):
             tracks.setdefault(str(process["threads"][0]["pid"]), []).append(points_of(counter["samples"]["data"]))
-    for counter in raw.get("counters", ()):
+    for counter in memory_of(raw) if "processes" not in raw else ():
         samples = counter["samples"]
         tracks.setdefault(counter["pid"], []).append(points_of(zip(samples["time"], samples["count"])))
         expect_equal(samples["length"], len(samples["time"]), "the length of a counter")
@@ -109,6 +113,59 @@ def test_raw_capture(test):
     points = tracks_of(part)[told[1][1]]
     expect(abs(points[1][1] - told[1][3]) <= TOLERANCE and abs(points[1][0] - from_ms) < 0.01,
            f"a part from {from_ms} on begins with {points[:3]}")
+
+
+AMOUNTS = ["Minor page faults", "Voluntary context switches", "Involuntary context switches", "Disk read", "Disk written"]
+
+
+def amounts_of(path):
+    """{pid: {name: sum of its points}} of a profile in either format."""
+    raw, sums = json.loads(read_profile_bytes(path)), {}
+    for process in raw.get("processes", ()):
+        for counter in process.get("counters", ()):
+            points = [change for _, change in counter["samples"]["data"]]
+            sums.setdefault(str(process["threads"][0]["pid"]), {})[counter["name"]] = points
+    for counter in raw.get("counters", ()):
+        sums.setdefault(counter["pid"], {})[counter["name"]] = counter["samples"]["count"]
+    for pid, found in sums.items():
+        for name in set(found) & set(AMOUNTS):
+            expect(min(found[name]) >= 0, f"{name} of {pid} falls: {found[name]}")
+            expect_equal(found[name][0], 0, f"the first point of {name}, which the front-end leaves out")
+    return {pid: {name: sum(points) for name, points in found.items()} for pid, found in sums.items()}
+
+
+def test_amounts_equal_the_kernels(test):
+    """Page faults, context switches and bytes of disks are what the kernel has counted, of two threads, in each format."""
+    path = os.path.join(test.make_directory("disk"), "file")
+    recording = test.record("--counters=all", "--", test.target("spender"), path, output="amounts.gbpf")
+    expect_equal(recording.wait(60), 0, f"geckobpf's exit status: {recording.stderr}")
+    told = {what: list(map(int, numbers.split()))
+            for what, numbers in re.findall(r"at (\w+) ([\d ]+)", recording.stdout)}
+    shown = {}
+    for name in ("gecko", "processed"):
+        converted = convert(test, recording.path, name)
+        (shown[name],) = amounts_of(converted).values()
+        for at, amount in enumerate(AMOUNTS):
+            least, most = told["end"][at] - told["begin"][at], told["end"][at]
+            # What comes after it looked: its exit.
+            expect(least <= shown[name].get(amount, 0) <= most + 64,
+                   f"{amount}: {shown[name].get(amount)}, while the kernel has counted {least} to {most}")
+        client = test.client(converted)
+        labels = {counter["label"] for counter in client.call("counter", "list")["counters"]}
+        expect(labels >= set(AMOUNTS) | {"Memory"}, f"the counters that the client shows: {labels}")
+    expect_equal(shown["processed"], shown["gecko"], "the counters of both formats")
+    expect("counter_looks_without_slot" not in read_profile_bytes(converted).decode(), "it shared its slot with nobody")
+
+
+def test_many_processes_share_slots(test):
+    """Short processes, of which some have a sample: what is told of each is what it had, not what another had."""
+    script = "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i + 1)); done"
+    recording = test.record("--all-processes", "--counters=faults", "--", "sh", "-c", script)
+    expect_equal(recording.wait(60), 0, f"geckobpf's exit status: {recording.stderr}")
+    found = [sums["Minor page faults"] for sums in amounts_of(recording.path).values() if "Minor page faults" in sums]
+    expect(len(found) > 10, f"only {len(found)} processes have page faults")
+    # A shell forks with some 40 and /bin/true runs with some 100; the first shell has some for each fork.
+    expect(all(faults < 1000 for faults in sorted(found)[:-1]), f"page faults: {sorted(found)[-5:]}")
 
 
 def test_none(test):

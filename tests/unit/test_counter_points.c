@@ -191,6 +191,26 @@ static void of_each_process(void **state)
 	       "4242.1 905: 0\n4242.1 905: 70\n4242.1 950: 70\n");
 }
 
+/* Of what adds up only what came is told; less than before is what was told twice, until it is made up for. */
+static void amounts(void **state)
+{
+	const uint64_t times_ms[] = {1010, 1100, 1101, 1102, 1105, 1500};
+	const int64_t values[] = {500, 510, 505, 509, 530, 531};
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		assert_int_equal(profile_buffer_put_counter(
+					 root()->buffer,
+					 &(struct counter_entry){GB_COUNTER_DISK_READ,
+								 times_ms[i] * MS, values[i]}),
+				 0);
+	expect(&facts, NULL,
+	       "4242.0 10: 0\n4242.0 99: 0\n4242.0 100: 10\n4242.0 105: 30\n4242.0 499: 30\n"
+	       "4242.0 500: 31\n4242.0 1000: 31\n");
+	expect(&facts, &(struct profile_filter){.from_ns = 40 * MS, .to_ns = 103 * MS},
+	       "4242.0 40: 0\n4242.0 99: 0\n4242.0 100: 10\n4242.0 103: 10\n");
+}
+
 /* ---- records ----------------------------------------------------------------------------------- */
 
 static struct gb_counter_event event_of(uint32_t tgid, uint64_t time_ns, int64_t value)
@@ -242,6 +262,49 @@ static void from_records(void **state)
 	assert_int_equal(profile_buffer_get_state(silent->buffer).samples_pushed, 1);
 }
 
+/* Sums of what is told; they begin with 0 when counting began, also where that is before the first sample. */
+static void amounts_from_records(void **state)
+{
+	struct records_config config = {.processes = processes, .memory = memory};
+	struct gb_amounts_event event = {
+		.hdr = {.kind = GB_RECORD_AMOUNTS, .size = sizeof(event), .time_ns = 1012 * MS},
+		.task = {.tgid = 98, .tid = 98, .start_ns = 98, .group_start_ns = 98},
+		.since_ns = 1005 * MS,
+	};
+	__s64 *read = &event.amounts[GB_COUNTER_DISK_READ - GB_COUNTER_AMOUNTS];
+	struct gb_sample sample = {
+		.hdr = {.kind = GB_RECORD_SAMPLE, .size = sizeof(sample), .time_ns = 1020 * MS},
+		.task = event.task,
+		.weight = 1,
+	};
+	struct records *records;
+	struct process *silent;
+
+	assert_int_equal(records_open(&records, &config), 0);
+	*read = 4096;
+	records_apply(records, &event, sizeof(event));
+	silent = processes_find(processes, 98, 98, 0);
+	assert_null(silent->buffer);
+	event.hdr.time_ns = 1015 * MS;
+	*read = 8192;
+	records_apply(records, &event, sizeof(event));
+	records_apply(records, &sample, sizeof(sample));
+	assert_non_null(silent->buffer);
+	buffers[buffer_count++] = silent->buffer;
+	event.hdr.time_ns = 1030 * MS;
+	*read = 1;
+	records_apply(records, &event, sizeof(event));
+	*read = INT64_MAX;
+	records_apply(records, &event, sizeof(event));
+	assert_int_equal(records_counts(records)->bad_records, 0);
+	event.since_ns = event.hdr.time_ns + 1;
+	records_apply(records, &event, sizeof(event));
+	assert_int_equal(records_counts(records)->bad_records, 1);
+	records_close(records);
+	expect(&facts, &(struct profile_filter){.process = "98"},
+	       "98.0 5: 0\n98.0 15: 12288\n98.0 29: 12288\n98.0 30: 12289\n98.0 1000: 12289\n");
+}
+
 /* ---- formats ------------------------------------------------------------------------------------ */
 
 static void in_each_format(void **state)
@@ -288,8 +351,9 @@ static int open_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_there_was), TEST(until_the_end),  TEST(of_a_time), TEST(of_each_process),
-		TEST(from_records),   TEST(in_each_format), TEST(no_memory),
+		TEST(what_there_was),       TEST(until_the_end),  TEST(of_a_time),
+		TEST(of_each_process),      TEST(amounts),        TEST(from_records),
+		TEST(amounts_from_records), TEST(in_each_format), TEST(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,9 @@ static const struct {
 	uint32_t counters;
 } words[] = {
 	{"memory", 1U << GB_COUNTER_MEMORY},
+	{"faults", 1U << GB_COUNTER_FAULTS_MINOR | 1U << GB_COUNTER_FAULTS_MAJOR},
+	{"switches", 1U << GB_COUNTER_SWITCHES_VOLUNTARY | 1U << GB_COUNTER_SWITCHES_INVOLUNTARY},
+	{"disk", COUNTERS_DISK},
 	{"all", (1U << GB_COUNTER_COUNT) - 1},
 	{"none", 0},
 };
@@ -45,7 +48,9 @@ error_t counter_option_parse(struct usage *usage, const char *text, uint32_t *ou
 		at += strspn(at, BETWEEN);
 	}
 	if (*at || !*text)
-		return usage_reject(usage, "--counters=%s: not known; give memory, all or none",
+		return usage_reject(usage,
+				    "--counters=%s: not known; give memory, faults, switches, "
+				    "disk, all or none",
 				    text);
 	*out = counters;
 	return 0;

@@ -87,8 +87,10 @@ static const struct argp_option option_table[] = {
 	{"user-only", KEY_USER_ONLY, NULL, 0, "No kernel frames", 0},
 	{"kernel", KEY_KERNEL, NULL, 0, "Kernel frames too (the default)", 0},
 	{"counters", KEY_COUNTERS, "NAME[,NAME...]|all|none", 0,
-	 "What is counted of each process and shown as a track of it: memory (the default) is its "
-	 "resident set",
+	 "What is counted of each process and shown as a track of it: memory (its resident set) "
+	 "and "
+	 "disk (bytes read and written), which are the default; faults (page faults); switches "
+	 "(context switches)",
 	 0},
 	{"no-priority", KEY_NO_PRIORITY, NULL, 0,
 	 "Do not record at a raised priority: where others keep all CPUs busy, samples are lost",

@@ -12,9 +12,6 @@
 #include "format/spool.h"
 #include "profile/counter.h"
 
-/* Where the front-end puts a memory track among others of a process. */
-#define SORT_WEIGHT 20
-
 struct processed_counter {
 	uint32_t counter; /* enum gb_counter */
 	uint32_t main_thread;
@@ -88,39 +85,39 @@ void processed_counters_clear(struct processed_counters *counters)
 	*counters = (struct processed_counters){0};
 }
 
-static void write_tooltip_row(struct json *json, const struct counter_kind *kind,
-			      const char *source, const char *label)
+static void write_tooltip_row(struct json *json, const struct counter_row *row)
 {
 	json_object_begin(json);
 	json_key_string(json, "type", "value");
-	json_key_string(json, "source", source);
+	json_key_string(json, "source", row->source);
 	json_key(json, "format");
 	json_object_begin(json);
-	json_key_string(json, "unit", kind->unit);
+	json_key_string(json, "unit", row->unit);
 	json_object_end(json);
-	json_key_string(json, "label", label);
+	json_key_string(json, "label", row->label);
 	json_object_end(json);
 }
 
 static void write_tooltip(struct json *json, const struct counter_kind *kind)
 {
+	size_t i;
+
 	json_key(json, "tooltipRows");
 	json_array_begin(json);
-	write_tooltip_row(json, kind, "accumulated", kind->value);
-	write_tooltip_row(json, kind, "count-range", kind->range);
+	for (i = 0; i < COUNTER_ROWS; i++)
+		write_tooltip_row(json, &kind->rows[i]);
 	json_array_end(json);
 }
 
-/* How it is drawn: as what its points add up to. */
 static void write_display(struct json *json, const struct counter_kind *kind)
 {
 	json_key(json, "display");
 	json_object_begin(json);
-	json_key_string(json, "graphType", "line-accumulated");
+	json_key_string(json, "graphType", kind->graph);
 	json_key_string(json, "unit", kind->unit);
 	json_key_string(json, "color", kind->color);
 	json_key_literal(json, "markerSchemaLocation", "null");
-	json_key_u64(json, "sortWeight", SORT_WEIGHT);
+	json_key_u64(json, "sortWeight", kind->sort_weight);
 	json_key_string(json, "label", kind->label);
 	write_tooltip(json, kind);
 	json_object_end(json);

@@ -5,9 +5,10 @@
  *   kind (a row of counter_table) ──> its name, its category, by which the front-end draws it, what it says
  *   process_walk ──> counters_take(), value by value ──> points: time and change ──> sink.h
  *
- * The first point of a counter is 0, so that what they add up to is what there was; the last one is where the process or the
- * profile ends. What was counted before the part that is wanted is what that part begins with. Between two points front-ends
- * draw a slope, so where nothing changed for long, there is a point of no change before the next change.
+ * Of what a process has (memory) the first point is 0, so that what they add up to is what there was; what was counted before
+ * the part that is wanted is what that part begins with. Of what adds up (page faults) all points are what came since the
+ * point before, and the first one says only when that begins. The last one is where the process or the profile ends. Between
+ * two points front-ends draw a slope, so where nothing changed for long, there is a point of no change before the next change.
  */
 #ifndef GECKOBPF_PROFILE_COUNTER_H
 #define GECKOBPF_PROFILE_COUNTER_H
@@ -22,13 +23,20 @@
 struct profile_process;
 struct profile_sink;
 
+/* A line of what is said of a point, in the front-end's words; but for `label` they are from its sources. */
+struct counter_row {
+	const char *source, *unit, *label;
+};
+
+#define COUNTER_ROWS 2
+
 struct counter_kind {
 	const char *name;
 	/* By its category the front-end knows how a counter is drawn; where it does not, by the rest. */
 	const char *category, *description;
-	const char *label, *unit, *color; /* of its track */
-	const char *value,
-		*range; /* what a point of it is called, and how much all points differ */
+	const char *label, *unit, *color, *graph; /* of its track */
+	uint32_t sort_weight; /* where it is among the tracks of a process */
+	struct counter_row rows[COUNTER_ROWS];
 };
 
 /* By enum gb_counter. */

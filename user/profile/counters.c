@@ -11,6 +11,22 @@
 /* A change shows so long after a value was sent, at the latest, and then at the next tick: see bpf/counters.bpf.h. */
 #define LATE_NS (10 * NS_PER_MS)
 
+#define AMOUNT(name_, category_, description_, unit_, color_, source_, source_unit_, say_)         \
+	{                                                                                          \
+		.name = name_, .category = category_, .description = description_, .label = name_, \
+		.unit = unit_, .color = color_, .graph = "line-rate", .sort_weight = 50,           \
+		.rows = {                                                                          \
+			{source_, source_unit_, say_},                                             \
+			{"committed-range-total", unit_[0] ? unit_ : "number",                     \
+			 "in the visible range"},                                                  \
+		},                                                                                 \
+	}
+#define EVENTS(name, category, description, color)                                                 \
+	AMOUNT(name, category, description, "", color, "count", "number", "since the point before")
+#define BYTES(name, category, description, color)                                                  \
+	AMOUNT(name, category, description, "bytes", color, "rate", "bytes-per-second",            \
+	       "at this time")
+
 const struct counter_kind counter_table[GB_COUNTER_COUNT] = {
 	[GB_COUNTER_MEMORY] =
 		{
@@ -20,10 +36,33 @@ const struct counter_kind counter_table[GB_COUNTER_COUNT] = {
 			.label = "Memory",
 			.unit = "bytes",
 			.color = "orange",
-			.value = "resident memory at this time",
-			.range = "memory range in graph",
+			.graph = "line-accumulated",
+			.sort_weight = 20,
+			.rows = {{"accumulated", "bytes", "resident memory at this time"},
+				 {"count-range", "bytes", "memory range in graph"}},
 		},
+	[GB_COUNTER_FAULTS_MINOR] = EVENTS("Minor page faults", "Page faults",
+					   "Page faults that were served from memory", "grey"),
+	[GB_COUNTER_FAULTS_MAJOR] = EVENTS("Major page faults", "Page faults",
+					   "Page faults that waited for a disk", "red"),
+	[GB_COUNTER_SWITCHES_VOLUNTARY] = EVENTS("Voluntary context switches", "Context switches",
+						 "Threads of the process that had to wait", "grey"),
+	[GB_COUNTER_SWITCHES_INVOLUNTARY] =
+		EVENTS("Involuntary context switches", "Context switches",
+		       "Threads of the process whose CPU another got", "purple"),
+	[GB_COUNTER_DISK_READ] =
+		BYTES("Disk read", "Disk", "Bytes that the process caused to be read from disks",
+		      "green"),
+	[GB_COUNTER_DISK_WRITTEN] = BYTES("Disk written", "Disk",
+					  "Bytes that the process caused to be written to disks, "
+					  "when it changed them in memory",
+					  "blue"),
 };
+
+static bool is_amount(uint32_t counter)
+{
+	return counter >= GB_COUNTER_AMOUNTS;
+}
 
 static int send_point(struct counters *counters, struct profile_sink *sink, uint32_t counter,
 		      int64_t value, uint64_t time_ns)
@@ -40,6 +79,15 @@ static int send_point(struct counters *counters, struct profile_sink *sink, uint
 	return sink->ops->point(sink, &point);
 }
 
+/* The front-end takes the first point for nothing. */
+static int begin(struct counters *counters, struct profile_sink *sink, uint32_t counter)
+{
+	if (is_amount(counter))
+		counters->of[counter].told = counters->of[counter].value;
+	return send_point(counters, sink, counter, counters->of[counter].told,
+			  counters->of[counter].value_ns);
+}
+
 /* The latest value. It was the one before until a tick earlier, if that was told long ago. */
 static int send_value(struct counters *counters, const struct profile_process *process,
 		      struct profile_sink *sink, uint32_t counter)
@@ -48,11 +96,13 @@ static int send_value(struct counters *counters, const struct profile_process *p
 	int64_t value = counters->of[counter].value, told = counters->of[counter].told;
 	int err = 0;
 
-	if (counters->of[counter].is_begun && value == told)
-		return 0;
-	if (!counters->of[counter].is_begun)
-		err = send_point(counters, sink, counter, 0, time_ns);
-	else if (time_ns - counters->of[counter].told_ns > LATE_NS + tick_ns)
+	if (!counters->of[counter].is_begun) {
+		err = begin(counters, sink, counter);
+		told = counters->of[counter].told;
+	}
+	if (err || value == told || (is_amount(counter) && value < told))
+		return err;
+	if (time_ns - counters->of[counter].told_ns > LATE_NS + tick_ns)
 		err = send_point(counters, sink, counter, told, time_ns - tick_ns);
 	return err ? err : send_point(counters, sink, counter, value, time_ns);
 }

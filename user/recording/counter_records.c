@@ -21,37 +21,57 @@ void counter_records_begin(struct records *records, struct process *process)
 
 	for (counter = 0; counter < GB_COUNTER_COUNT; counter++) {
 		const struct process_counter *told = &process->counters[counter];
-		const struct counter_entry entry = {counter, told->time_ns, told->value};
 
+		if (told->time_ns && counter >= GB_COUNTER_AMOUNTS)
+			put(records, process,
+			    &(struct counter_entry){counter, process->counted_ns, 0});
 		if (told->time_ns)
-			put(records, process, &entry);
+			put(records, process,
+			    &(struct counter_entry){counter, told->time_ns, told->value});
 	}
+}
+
+static void tell(struct records *records, struct process *process, uint32_t counter,
+		 uint64_t time_ns, int64_t value)
+{
+	process->counters[counter] = (struct process_counter){time_ns, value};
+	if (process->buffer)
+		put(records, process, &(struct counter_entry){counter, time_ns, value});
+}
+
+/* Of whom the record is; NULL: it says nothing, and that is counted. */
+static struct process *find_process(struct records *records, const struct gb_task *task)
+{
+	struct thread *thread;
+
+	if (processes_thread(records->config.processes, task, &thread)) {
+		records->counts.no_memory++;
+		return NULL;
+	}
+	records_mark_alive(records, thread->process);
+	return thread->process;
+}
+
+static void note_told(struct records *records, struct process *process)
+{
+	if (process->died_ns)
+		records_note_ended(records, process);
 }
 
 static void apply(struct records *records, const void *record, size_t size)
 {
 	const struct gb_counter_event *event = record;
-	struct process_counter *told;
 	struct process *process;
-	struct thread *thread;
 
 	if (event->counter >= GB_COUNTER_COUNT || event->hdr.time_ns > INT64_MAX) {
 		records->counts.bad_records++;
 		return;
 	}
-	if (processes_thread(records->config.processes, &event->task, &thread)) {
-		records->counts.no_memory++;
+	process = find_process(records, &event->task);
+	if (!process)
 		return;
-	}
-	process = thread->process;
-	records_mark_alive(records, process);
-	told = &process->counters[event->counter];
-	*told = (struct process_counter){event->hdr.time_ns, event->value};
-	if (process->buffer)
-		put(records, process,
-		    &(struct counter_entry){event->counter, told->time_ns, told->value});
-	if (process->died_ns)
-		records_note_ended(records, process);
+	tell(records, process, event->counter, event->hdr.time_ns, event->value);
+	note_told(records, process);
 }
 
 const struct record_kind counter_record = {
@@ -59,4 +79,44 @@ const struct record_kind counter_record = {
 	.order = RECORD_AT_ONCE,
 	.min_bytes = sizeof(struct gb_counter_event),
 	.apply = apply,
+};
+
+static void add(struct records *records, struct process *process, uint32_t counter,
+		const struct gb_amounts_event *event, int64_t amount)
+{
+	struct process_counter *told = &process->counters[counter];
+	int64_t sum;
+
+	if (!amount || __builtin_add_overflow(told->value, amount, &sum))
+		return;
+	if (!process->counted_ns)
+		process->counted_ns = event->since_ns;
+	if (!told->time_ns)
+		tell(records, process, counter, event->since_ns, 0);
+	tell(records, process, counter, event->hdr.time_ns, sum);
+}
+
+static void apply_amounts(struct records *records, const void *record, size_t size)
+{
+	const struct gb_amounts_event *event = record;
+	struct process *process;
+	uint32_t i;
+
+	if (event->hdr.time_ns > INT64_MAX || event->since_ns > event->hdr.time_ns) {
+		records->counts.bad_records++;
+		return;
+	}
+	process = find_process(records, &event->task);
+	if (!process)
+		return;
+	for (i = 0; i < GB_AMOUNT_COUNT; i++)
+		add(records, process, GB_COUNTER_AMOUNTS + i, event, event->amounts[i]);
+	note_told(records, process);
+}
+
+const struct record_kind amounts_record = {
+	.kind = GB_RECORD_AMOUNTS,
+	.order = RECORD_AT_ONCE,
+	.min_bytes = sizeof(struct gb_amounts_event),
+	.apply = apply_amounts,
 };

@@ -8,6 +8,6 @@
 #include "recording/task_records.h"
 
 const struct record_kind *const record_table[] = {
-	&task_record, &image_record,   &map_record, &sample_record,
-	&raw_record,  &counter_record, NULL,
+	&task_record, &image_record,   &map_record,     &sample_record,
+	&raw_record,  &counter_record, &amounts_record, NULL,
 };

@@ -57,6 +57,7 @@ static const struct row rows[] = {
 	LOSS(LOSS_TICKS, ticks_missed_other, IF_ANY),
 	ROW("cpu_time_stolen_ns", stolen_ns, IF_ANY),
 	ROW("counter_values_put_off", kernel[GB_STAT_COUNTERS_FULL], IF_ANY),
+	ROW("counter_looks_without_slot", kernel[GB_STAT_AMOUNTS_NO_SLOT], IF_ANY),
 	ROW("counter_values_lost_buffer", records.counters_lost, IF_ANY),
 	ROW("context_switches", kernel[GB_STAT_SWITCHES], ALWAYS),
 	ROW("samples_captured", kernel[GB_STAT_SAMPLES], ALWAYS),

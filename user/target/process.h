@@ -99,7 +99,7 @@ struct process_counter {
 	int64_t value;
 };
 
-#define PROCESS_COUNTERS 1
+#define PROCESS_COUNTERS 7
 
 struct process {
 	uint32_t number; /* unique and small; used again when the process is dropped */
@@ -120,6 +120,7 @@ struct process {
 	bool is_execed; /* exec made this image of the one before; false: it did not, or it is not known */
 	struct process_end end;
 	struct process_counter counters[PROCESS_COUNTERS]; /* by enum gb_counter */
+	uint64_t counted_ns; /* since when those that add up are counted; 0: not so far */
 	struct process *previous; /* the image before it under this tgid; NULL: none known */
 	char name[THREAD_NAME_BYTES]; /* the main thread's, which ps(1) shows */
 	char *cmdline; /* arguments joined by blanks, a text of base/shared_text.h; NULL: not known */
