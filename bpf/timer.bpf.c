@@ -43,6 +43,7 @@ static __always_inline void sample_tick(void *ctx, bool is_user, __u32 skipped,
 	sample_user_stack(ctx, is_user, buffer, task, key);
 	sample_send(sample);
 	state->busy_until_ns = bpf_ktime_get_ns();
+	count_more(GB_STAT_SAMPLES_NS, state->busy_until_ns - now);
 }
 
 SEC("?perf_event")

@@ -281,6 +281,7 @@ enum gb_stat {
 	GB_STAT_TICKS_MISSED_THROTTLED, /* of these, those that the kernel's limit of samples has kept away */
 	GB_STAT_TICKS_NOT_PICKED, /* timer interrupts that found another of its threads than those that are wanted */
 	GB_STAT_SAMPLES, /* samples handed to user space */
+	GB_STAT_SAMPLES_NS, /* how long samples took to make, the lost ones too: at the timer and in switches */
 	GB_STAT_RING_FULL, /* samples lost: no room in the ring */
 	GB_STAT_CONTROL_FULL, /* task events lost: no room in the control ring */
 	GB_STAT_TARGETS_FULL, /* forked children not followed: the `targets` map was full */

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from harness import Failure, expect, expect_equal
+from harness import Failure, expect, expect_equal, read_profile_bytes
 
 BESIDE_OTHERS = True
 
@@ -146,3 +146,30 @@ def test_record_processed(test):
         done = subprocess.run([test.geckobpf, *arguments, "--all"], capture_output=True, text=True, check=False)
         if done.returncode != 2 or words not in done.stderr:
             raise Failure(f"{arguments}: {done.returncode}, {done.stderr!r}")
+
+
+def overheads(path):
+    """What a profile in either format says that the recording cost: [statistics]."""
+    raw = json.loads(read_profile_bytes(path))
+    found = [process["profilerOverhead"] for process in raw.get("processes", ()) if "profilerOverhead" in process]
+    found += raw.get("profilerOverhead", ())
+    return [overhead["statistics"] for overhead in found]
+
+
+def test_what_it_cost(test):
+    """The front-end's panel has what samples and the recorder took, once, as the recording counted it."""
+    path = record(test, "--all-processes", "--", "sh", "-c", f"{test.target('hot')} 1.2; {test.target('hot')} 1.2")
+    gecko, processed = [convert(test, path, name) for name in ("gecko", "processed")]
+    (said,) = overheads(gecko)
+    expect_equal(overheads(processed), [said], "what both formats say")
+    log = json.loads(read_profile_bytes(gecko))["profilingLog"]["geckobpf"]
+    expect_equal(said["samplingCount"], log["samples_captured"], "the samples")
+    each_us = log["cost_samples_ns"] / log["samples_captured"] / 1000
+    expect(abs(said["meanThread"] - each_us) < 0.001, f"a sample took {each_us} us: {said}")
+    expect(0.2 < said["minThread"] <= said["maxThread"] < 1000, f"the seconds: {said}")
+    total_us = (log["cost_samples_ns"] + log["cost_recorder_cpu_ns"]) / 1000
+    expect(abs(said["overheadDurations"] - total_us) < 1, f"all of it is {total_us} us: {said}")
+    expect(0 < said["overheadPercentage"] < 1, f"the share: {said}")
+    expect(log["cost_recorder_peak_bytes"] > 1 << 20, f"the memory: {log}")
+    for converted in (gecko, processed):
+        test.client(converted)

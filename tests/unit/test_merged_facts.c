@@ -164,25 +164,31 @@ static void test_counters(void **state)
 {
 	const struct recording_fact first[] = {{.name = "lost", .value = 3},
 					       {.name = "old", .value = 9}};
-	const struct recording_fact second[] = {
-		{.name = "lost", .value = 5},       {.name = "sampling_rate_hz", .value = 100},
-		{.name = "period_ns", .value = 10}, {.name = "event", .text = "cpu-clock"},
-		{.name = "kernel", .text = "6.1"},  {.name = "main_memory_bytes", .value = 64}};
+	const struct recording_fact second[] = {{.name = "lost", .value = 5},
+						{.name = "sampling_rate_hz", .value = 100},
+						{.name = "period_ns", .value = 10},
+						{.name = "event", .text = "cpu-clock"},
+						{.name = "kernel", .text = "6.1"},
+						{.name = "main_memory_bytes", .value = 64},
+						{.name = RECORDING_COST_LEAST, .value = 5},
+						{.name = RECORDING_COST_MEMORY, .value = 8}};
 	const struct recording_fact other[] = {{.name = "lost", .value = 7},
 					       {.name = "sampling_rate_hz", .value = 100},
 					       {.name = "period_ns", .value = 20},
 					       {.name = "event", .text = "cpu-clock"},
 					       {.name = "kernel", .text = "6.2"},
 					       {.name = "more", .value = 1},
-					       {.name = "main_memory_bytes", .value = 64}};
+					       {.name = "main_memory_bytes", .value = 64},
+					       {.name = RECORDING_COST_LEAST, .value = 4},
+					       {.name = RECORDING_COST_MEMORY, .value = 7}};
 	struct recording_facts a = make(100, 150), b = make(100, 200), c = make(300, 400);
 
 	a.log = first;
 	a.log_count = 2;
 	b.log = second;
-	b.log_count = 6;
+	b.log_count = sizeof(second) / sizeof(second[0]);
 	c.log = other;
-	c.log_count = 7;
+	c.log_count = sizeof(other) / sizeof(other[0]);
 	add(&b, "b");
 	add(&c, "c");
 	assert_int_equal(find("lost")->value, 12);
@@ -192,6 +198,8 @@ static void test_counters(void **state)
 	assert_null(find("kernel"));
 	assert_int_equal(find("more")->value, 1);
 	assert_int_equal(find("main_memory_bytes")->value, 64);
+	assert_int_equal(find(RECORDING_COST_LEAST)->value, 4);
+	assert_int_equal(find(RECORDING_COST_MEMORY)->value, 8);
 	teardown(NULL);
 	assert_int_equal(setup(NULL), 0);
 	add(&b, "b");

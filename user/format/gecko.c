@@ -21,6 +21,7 @@
 #include "format/logs.h"
 #include "format/marker_json.h"
 #include "format/meta.h"
+#include "format/overhead_json.h"
 #include "format/spool.h"
 #include "profile/profile.h"
 #include "profile/sink.h"
@@ -37,6 +38,7 @@ struct gecko {
 	struct spool_pool *pool;
 	struct marker_text *marker_text;
 	struct gecko_process *process; /* NULL: none has begun */
+	bool has_process; /* the first one tells of the whole recording */
 };
 
 static struct gecko *gecko_of(struct profile_sink *sink)
@@ -49,8 +51,13 @@ static struct gecko *gecko_of(struct profile_sink *sink)
 static int begin_process(struct profile_sink *sink, struct profile_process *process)
 {
 	struct gecko *gecko = gecko_of(sink);
+	const struct recording_facts *whole = profile_whole(gecko->document.input);
+	int err = gecko_process_open(&gecko->process, process, gecko->pool);
 
-	return gecko_process_open(&gecko->process, process, gecko->pool);
+	if (!err && !gecko->has_process && overhead_json_known(whole))
+		gecko->process->overhead = whole;
+	gecko->has_process = true;
+	return err;
 }
 
 static int begin_thread(struct profile_sink *sink, struct profile_thread *thread)

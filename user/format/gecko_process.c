@@ -14,6 +14,7 @@
 #include "format/json.h"
 #include "format/logs.h"
 #include "format/meta.h"
+#include "format/overhead_json.h"
 #include "format/pid_text.h"
 #include "format/spool.h"
 #include "format/thread_json.h"
@@ -179,6 +180,14 @@ static void write_log(const struct process *process, struct json *json)
 	json_object_end(json);
 }
 
+static void write_overhead(const struct recording_facts *facts, struct json *json)
+{
+	json_key(json, "profilerOverhead");
+	json_object_begin(json);
+	overhead_json_gecko(json, facts);
+	json_object_end(json);
+}
+
 int gecko_process_write(struct gecko_process *process, struct json *json)
 {
 	const struct profile_process *of = process->process;
@@ -193,6 +202,8 @@ int gecko_process_write(struct gecko_process *process, struct json *json)
 		err = write_threads(of, json);
 	if (!err)
 		err = gecko_counters_write(&process->counters, json);
+	if (process->overhead)
+		write_overhead(process->overhead, json);
 	meta_write_pauses(json, of->facts);
 	write_log(of->process, json);
 	json_key_literal(json, "processes", "[]");

@@ -14,6 +14,7 @@ struct json;
 struct profile_frame;
 struct profile_process;
 struct profile_thread;
+struct recording_facts;
 struct spool_pool;
 
 /* Of a process: the display name of each frame's function. Zero-initialised is empty. */
@@ -31,6 +32,7 @@ struct gecko_process {
 		size_t count, capacity;
 	} threads; /* in the order in which they began */
 	struct gecko_counters counters;
+	const struct recording_facts *overhead; /* whose overhead it tells; NULL: another does */
 };
 
 /* 0 or -ENOMEM. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "format/json.h"
+#include "format/overhead_json.h"
 #include "profile/profile.h"
 
 #include "geckobpf_abi.h"
@@ -18,6 +19,7 @@ enum panel_section {
 	IMPORTANT_SETTING, /* in a list of texts, too */
 	LOST_SAMPLES, /* they add up to what the summary says */
 	LOST_OTHERS,
+	COST,
 	COUNTER,
 };
 
@@ -40,6 +42,12 @@ static const struct panel_row {
 	{"fallback_build_ids", "Build ids", IMPORTANT_SETTING},
 	{"fallback_stream", "Stream", IMPORTANT_SETTING},
 	{"fallback_kernel_symbols", "Done without names", IMPORTANT_SETTING},
+	{RECORDING_COST_SAMPLES, "Making samples, in the kernel", COST},
+	{RECORDING_COST_LEAST, "A sample, in the least expensive second", COST},
+	{RECORDING_COST_MOST, "A sample, in the most expensive second", COST},
+	{"cost_bpf_ns", "All BPF programs", COST},
+	{RECORDING_COST_CPU, "CPU time of the recorder", COST},
+	{RECORDING_COST_MEMORY, "Memory of the recorder, at most", COST},
 	{"samples_lost_ring_full", "Samples lost: the ring was full", LOST_SAMPLES},
 	{"samples_lost_recursion", "Samples lost: the kernel skipped a BPF program", LOST_SAMPLES},
 	{"samples_lost_buffer", "Samples lost: no room in the buffer", LOST_SAMPLES},
@@ -116,6 +124,11 @@ static bool is_setting(enum panel_section section)
 static bool is_loss(enum panel_section section)
 {
 	return section == LOST_SAMPLES || section == LOST_OTHERS;
+}
+
+static bool is_cost(enum panel_section section)
+{
+	return section == COST;
 }
 
 static bool is_counter(enum panel_section section)
@@ -243,6 +256,16 @@ static void write_samples(struct json *json, const struct profile_summary *summa
 				     summary->stack_ends[end]);
 }
 
+/* Recordings of earlier versions do not say. */
+static void write_cost(struct json *json, const struct recording_facts *facts)
+{
+	if (!overhead_json_known(facts))
+		return;
+	begin_section(json, "Cost");
+	write_facts(json, facts, is_cost);
+	end_section(json);
+}
+
 void panel_write_extra(struct json *json, const struct recording_facts *facts,
 		       const struct profile_summary *summary)
 {
@@ -255,6 +278,7 @@ void panel_write_extra(struct json *json, const struct recording_facts *facts,
 	write_number(json, "Samples lost", "integer", count_lost(facts));
 	write_facts(json, facts, is_loss);
 	end_section(json);
+	write_cost(json, facts);
 	begin_section(json, "Samples");
 	write_samples(json, summary);
 	end_section(json);

@@ -20,6 +20,8 @@
 #include "format/json.h"
 #include "format/logs.h"
 #include "format/marker_json.h"
+#include "format/overhead_json.h"
+#include "format/pid_text.h"
 #include "format/processed_code.h"
 #include "format/processed_counters.h"
 #include "format/processed_meta.h"
@@ -47,6 +49,8 @@ struct processed {
 	struct processed_process *process; /* NULL: none has begun */
 	struct processed_shown shown;
 	uint32_t thread_count;
+	char first_pid[PID_TEXT_BYTES]; /* of the first process; "": there is none */
+	uint32_t first_thread;
 };
 
 static struct processed *processed_of(struct profile_sink *sink)
@@ -115,6 +119,16 @@ static int show_thread(struct processed *processed, const struct profile_thread 
 	return err;
 }
 
+/* Its main thread is written. */
+static void end_counters(struct processed *processed, const struct profile_process *process)
+{
+	processed_counters_end(&processed->counters, process->process, processed->thread_count);
+	if (processed->first_pid[0])
+		return;
+	(void)pid_text(processed->first_pid, process->process);
+	processed->first_thread = processed->thread_count;
+}
+
 static int write_threads(struct processed *processed, const struct profile_process *process)
 {
 	size_t i;
@@ -123,8 +137,7 @@ static int write_threads(struct processed *processed, const struct profile_proce
 	for (i = 0; i < process->thread_count && !err; i++) {
 		err = processed_process_write_thread(process->threads[i], processed->document.json);
 		if (profile_is_main(process->threads[i]))
-			processed_counters_end(&processed->counters, process->process,
-					       processed->thread_count);
+			end_counters(processed, process);
 		if (!err)
 			err = show_thread(processed, process->threads[i]);
 	}
@@ -197,6 +210,21 @@ static void write_logs(struct processed *processed, const struct profile_summary
 	logs_write_stages(json, input);
 }
 
+static void write_overhead(struct processed *processed)
+{
+	const struct recording_facts *whole = profile_whole(processed->document.input);
+	struct json *json = processed->document.json;
+
+	if (!processed->first_pid[0] || !overhead_json_known(whole))
+		return;
+	json_key(json, "profilerOverhead");
+	json_array_begin(json);
+	json_object_begin(json);
+	overhead_json_processed(json, whole, processed->first_pid, processed->first_thread);
+	json_object_end(json);
+	json_array_end(json);
+}
+
 static int end_document(struct profile_sink *sink, const struct profile_summary *summary)
 {
 	struct processed *processed = processed_of(sink);
@@ -208,6 +236,7 @@ static int end_document(struct profile_sink *sink, const struct profile_summary 
 	err = write_shared(processed);
 	if (!err)
 		err = processed_counters_write(&processed->counters, document->json);
+	write_overhead(processed);
 	json_key(document->json, "meta");
 	processed_meta_write(document->json, document->input, &processed->shown, summary);
 	write_logs(processed, summary);

@@ -8,6 +8,8 @@
 
 enum fact_rule {
 	FACT_ADDS_UP,
+	FACT_LEAST,
+	FACT_MOST,
 	/* A setting: one that is another in another recording, or is not there, is not one of the whole. */
 	FACT_AGREES,
 };
@@ -17,9 +19,9 @@ static const struct {
 	const char *name;
 	enum fact_rule rule;
 } rules[] = {
-	{"period_ns", FACT_AGREES},
-	{RECORDING_MAIN_MEMORY, FACT_AGREES},
-	{"sampling_rate_hz", FACT_AGREES},
+	{RECORDING_COST_LEAST, FACT_LEAST},   {RECORDING_COST_MOST, FACT_MOST},
+	{RECORDING_COST_MEMORY, FACT_MOST},   {"period_ns", FACT_AGREES},
+	{RECORDING_MAIN_MEMORY, FACT_AGREES}, {"sampling_rate_hz", FACT_AGREES},
 };
 
 static enum fact_rule rule_of(const struct recording_fact *fact)
@@ -45,14 +47,25 @@ static const struct recording_fact *find(const struct recording_fact *facts, siz
 	return NULL;
 }
 
+static void merge(uint64_t *value, const struct recording_fact *fact)
+{
+	const enum fact_rule rule = rule_of(fact);
+
+	if (rule == FACT_ADDS_UP)
+		*value += fact->value;
+	else if ((rule == FACT_LEAST && fact->value < *value) ||
+		 (rule == FACT_MOST && fact->value > *value))
+		*value = fact->value;
+}
+
 static void add(struct fact_list *log, const struct recording_fact *fact)
 {
 	const struct recording_fact *known = find(log->items, log->count, fact->name);
 
 	if (!known)
 		fact_list_add(log, fact);
-	else if (rule_of(fact) == FACT_ADDS_UP && !known->text)
-		log->items[known - log->items].value += fact->value;
+	else if (!known->text)
+		merge(&log->items[known - log->items].value, fact);
 }
 
 int merged_log_add(struct fact_list *log, const struct recording_facts *facts)
@@ -81,7 +94,7 @@ static bool is_of_all(void *context, const struct recording_fact *fact)
 	const struct recordings *recordings = context;
 	size_t i;
 
-	if (rule_of(fact) == FACT_ADDS_UP)
+	if (rule_of(fact) != FACT_AGREES)
 		return true;
 	for (i = 0; i < recordings->count; i++) {
 		const struct recording_fact *other = find(

@@ -20,6 +20,15 @@ struct processes;
 /* Facts that the front-end has a place for: how much memory the machine has; what it is. */
 #define RECORDING_MAIN_MEMORY "main_memory_bytes"
 #define RECORDING_DEVICE "device"
+/*
+ * And what it cost: the time in which samples were made; that of one, in the mean of the least and of the most expensive
+ * second; CPU time and memory of the recorder.
+ */
+#define RECORDING_COST_SAMPLES "cost_samples_ns"
+#define RECORDING_COST_LEAST "cost_a_sample_least_ns"
+#define RECORDING_COST_MOST "cost_a_sample_most_ns"
+#define RECORDING_COST_CPU "cost_recorder_cpu_ns"
+#define RECORDING_COST_MEMORY "cost_recorder_peak_bytes"
 
 /* A name and a number, or a text, for the profilingLog. */
 struct recording_fact {

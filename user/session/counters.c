@@ -55,6 +55,7 @@ static const struct row rows[] = {
 	LOSS(LOSS_TICKS_OWN, kernel[GB_STAT_TICKS_MISSED_OWN], IF_ANY),
 	LOSS(LOSS_TICKS_THROTTLED, kernel[GB_STAT_TICKS_MISSED_THROTTLED], IF_ANY),
 	LOSS(LOSS_TICKS, ticks_missed_other, IF_ANY),
+	ROW("cost_bpf_ns", bpf_ns, IF_ANY),
 	ROW("cpu_time_stolen_ns", stolen_ns, IF_ANY),
 	ROW("counter_values_put_off", kernel[GB_STAT_COUNTERS_FULL], IF_ANY),
 	ROW("counter_looks_without_slot", kernel[GB_STAT_AMOUNTS_NO_SLOT], IF_ANY),
@@ -183,6 +184,7 @@ static void count_kernel(const struct session *session, struct counters *counter
 	(void)kernel_side_stats(session->kernel, counters->kernel);
 	counters->ticks_missed_other = other_ticks(counters->kernel);
 	for (i = 0; i < count; i++) {
+		counters->bpf_ns += costs[i].ns;
 		if (sources_has_program(session->sources, costs[i].name))
 			counters->samples_lost_recursion += costs[i].missed;
 		else

@@ -38,6 +38,7 @@ struct counters {
 	uint64_t kernel[GB_STAT_COUNT];
 	uint64_t samples_lost_recursion,
 		events_lost_recursion; /* runs of BPF programs that the kernel skipped */
+	uint64_t bpf_ns; /* that all programs took; 0: kernel.bpf_stats_enabled is 0 */
 	uint64_t
 		ticks_missed_other; /* for no fault of ours, and not by the kernel's limit of samples */
 	uint64_t stolen_ns; /* a hypervisor took from all CPUs meanwhile */

@@ -65,6 +65,7 @@ int gathered_facts_log(const struct session *session, int symbols_error, struct 
 {
 	fact_list_clear(&out->log);
 	counters_log(&out->counters, &out->log);
+	cost_watch_log(&session->cost_watch, &out->counters, &out->log);
 	setting_facts_add(session, symbols_error, &out->log);
 	if (out->machine.device[0])
 		fact_list_add_text(&out->log, RECORDING_DEVICE, out->machine.device);

@@ -203,6 +203,7 @@ int session_begin(struct session *session, struct error *error)
 	session->start_ns = session->end_ns = clock_now_ns();
 	session->patience = (struct patience){BEGIN_PATIENCE_NS, session->start_ns};
 	session->loss_watch.looked_ns = session->start_ns;
+	cost_watch_begin(&session->cost_watch, session->start_ns);
 	session->start_real_ns = clock_ns(CLOCK_REALTIME);
 	session->stolen_at_start_ns = cpus_stolen_ns();
 	if (!err)

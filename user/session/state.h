@@ -13,6 +13,7 @@
 #include "geckobpf_names.h"
 #include "profile/profile.h"
 #include "reader/patience.h"
+#include "session/cost_watch.h"
 #include "session/loss_watch.h"
 #include "session/phase.h"
 #include "session/session.h"
@@ -64,6 +65,7 @@ struct session {
 	uint64_t stolen_at_start_ns; /* cpus_stolen_ns() */
 	uint64_t next_second_ns;
 	struct loss_watch loss_watch;
+	struct cost_watch cost_watch;
 	struct stages stages; /* of what comes after the recording */
 	uint64_t next_roll_ns; /* when to call the roll next (retention.c) */
 	/* No profile shows samples up to then, so what ended before may be forgotten. */

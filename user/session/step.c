@@ -142,6 +142,7 @@ static void look_for_losses(struct session *session, uint64_t now_ns)
 		return;
 	counters_collect_losses(session, &counters);
 	loss_watch_look(&session->loss_watch, &counters, now_ns);
+	cost_watch_look(&session->cost_watch, &counters, now_ns);
 }
 
 static int begin_in_time(struct session *session, uint64_t *now_ns, struct error *error)
