@@ -5,6 +5,7 @@
 #include "capture/compile_pool.h"
 #include "capture/kernel_side.h"
 #include "capture/publish.h"
+#include "reader/patience.h"
 #include "recording/sample_frames.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -42,6 +43,7 @@ static struct {
 	struct kernel_side *kernel;
 	struct objects *objects;
 	struct processes *processes;
+	struct patience patience;
 	struct publisher *publisher;
 	struct compile_pool *pool;
 	struct process *process;
@@ -214,7 +216,8 @@ int self_open(void)
 	if (!err)
 		err = compile_pool_open(&self.pool);
 	if (!err)
-		err = publisher_open(&self.publisher, self.kernel, TABLE_BYTES, self.pool);
+		err = publisher_open(&self.publisher, self.kernel, TABLE_BYTES, self.pool,
+				     &self.patience);
 	if (!err)
 		err = take_sample();
 	if (err < 0)

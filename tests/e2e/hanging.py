@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hanging.py DIRECTORY PROGRAM FLAGS: a file system of one file, `f`, with the content of PROGRAM, for everybody.
 
-When the file FLAGS/open or FLAGS/read is there, processes of geckobpf get no answer to that any more, and FLAGS/asked is made.
+When the file FLAGS/open or FLAGS/read is there, processes of geckobpf get no answer to that any more, and FLAGS/asked is made. With
+FLAGS/rest it is so with all reads but those of the first and the last page: the file can be told from others, and not be parsed.
 """
 
 import ctypes
@@ -13,12 +14,22 @@ import sys
 LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE = 1, 2, 3, 14, 15, 18
 FLUSH, INIT, OPENDIR, RELEASEDIR, INTERRUPT = 25, 26, 27, 29, 36
 HANGS = {OPEN: "open", READ: "read"}
+PAGE_BYTES = 4096
+DIRECT_IO = 1  # what others have read is asked for again
 
 
 def attributes(node, size):
     directory = node == 1
     return struct.pack("<6Q9I", node, 0 if directory else size, 8, 0, 0, 0, 0, 0, 0,
                        0o40755 if directory else 0o100755, 1, 0, 0, 0, 4096) + bytes(4)
+
+
+def is_of_geckobpf(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+            return file.read().startswith("geckobpf")
+    except OSError:
+        return False
 
 
 class Server:
@@ -34,15 +45,16 @@ class Server:
         except OSError:
             pass  # it is not waited for any more
 
-    def hangs(self, operation, pid):
+    def is_wanted(self, operation, body):
         name = HANGS.get(operation)
-        if not name or not os.path.exists(self.flag(name)):
+        if name and os.path.exists(self.flag(name)):
+            return True
+        if operation != READ or not os.path.exists(self.flag("rest")):
             return False
-        try:
-            with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
-                if not file.read().startswith("geckobpf"):
-                    return False
-        except OSError:
+        return PAGE_BYTES <= struct.unpack("<Q", body[8:16])[0] < len(self.content) - PAGE_BYTES
+
+    def hangs(self, operation, pid, body):
+        if not self.is_wanted(operation, body) or not is_of_geckobpf(pid):
             return False
         with open(self.flag("asked"), "a", encoding="utf-8"):
             return True
@@ -51,7 +63,7 @@ class Server:
         _, operation, unique, node, _, _, pid, _ = struct.unpack("<IIQQIIII", request[:40])
         body = request[40:]
         size = len(self.content)
-        if self.hangs(operation, pid) or operation in (FORGET, INTERRUPT):
+        if self.hangs(operation, pid, body) or operation in (FORGET, INTERRUPT):
             return
         if operation == INIT:
             self.answer(unique, data=struct.pack("<IIIIHHIIHHI", 7, 31, 65536, 0, 12, 10, 65536, 1, 0, 0, 0) + bytes(28))
@@ -62,7 +74,7 @@ class Server:
         elif operation == GETATTR:
             self.answer(unique, data=struct.pack("<QII", 3600, 0, 0) + attributes(node, size))
         elif operation in (OPEN, OPENDIR):
-            self.answer(unique, data=struct.pack("<QII", 1, 0, 0))
+            self.answer(unique, data=struct.pack("<QII", 1, DIRECT_IO if is_of_geckobpf(pid) else 0, 0))
         elif operation == READ:
             _, offset, count = struct.unpack("<QQI", body[:20])
             self.answer(unique, data=self.content[offset:offset + count])

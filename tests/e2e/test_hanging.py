@@ -2,24 +2,30 @@
 """File systems that stop answering: the recorder goes on, samples all others, ends, and can be ended."""
 
 import os
+import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 
 from harness import Skip, alone, burn, expect, is_alive, wait_until
+from stacks import chain_share, expect_complete
+from test_unwind import C_FLAGS, build_source
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+LIBRARIES = 60
+NOTE = struct.pack("<III", 4, 20, 3) + b"GNU\0"
 
 
 class Hanging:
-    """A program on a file system that hangs when `flag` (open, read) is set."""
+    """A program, or `path`, on a file system that hangs when `flag` (open, read, rest) is set."""
 
-    def __init__(self, test):
+    def __init__(self, test, path=None):
         self.directory, self.flags = test.make_directory("mount"), test.make_directory("flags")
         if not os.path.exists("/dev/fuse"):
             raise Skip("there is no /dev/fuse")
-        program = shutil.copy(test.target("hot"), test.directory)
+        program = path or shutil.copy(test.target("hot"), test.directory)
         self.server = test.start([sys.executable, os.path.join(HERE, "hanging.py"), self.directory, program, self.flags])
         self.server.wait_for("mounted\n|.")
         test.at_end.append(self.end)
@@ -64,6 +70,33 @@ def test_open_hangs(test):
 def test_read_hangs(test):
     """Its program waits for the same page, so there may be no samples of that."""
     check_recording_goes_on(test, "read")
+
+
+def copy_library(path, original):
+    """Another library for everybody: it has a build id of its own."""
+    at = original.index(NOTE) + len(NOTE)
+    with open(path, "wb") as file:
+        file.write(original[:at] + random.randbytes(20) + original[at + 20:])
+    return path
+
+
+@alone
+def test_table_hangs(test):
+    """Of a program with many libraries, one of which cannot be parsed: its stacks, deeper than what is copied of them, are complete
+    nevertheless, and none is lost, for nobody waits for that one."""
+    program = build_source(test, "libraries.c", "libraries", "gcc", *C_FLAGS)
+    library = build_source(test, "libraries.c", "deep.so", "gcc", *C_FLAGS, "-DLIBRARY", "-shared", "-fPIC", "-Wl,--build-id")
+    with open(library, "rb") as file:
+        original = file.read()
+    copies = [copy_library(os.path.join(test.directory, f"lib{i}.so"), original) for i in range(LIBRARIES)]
+    hanging = Hanging(test, copy_library(os.path.join(test.directory, "hangs.so"), original))
+    hanging.hang("rest")
+    recording = test.record("--rate", "997", "--", program, hanging.program, *copies, library)
+    profile = recording.finish(patience_s=60)
+    expect(hanging.was_asked(), "nobody has looked at the file that hangs")
+    profile.expect_nothing_lost()
+    expect_complete(profile, least=0.9, samples=700)
+    expect(chain_share(profile, "_start", "main", *["deep"] * 40, "work") > 0.8, "the calls are missing")
 
 
 @alone

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define MAX_WORKERS 8
+#define MIN_WORKERS 2 /* one file that hangs does not keep up all others */
 /* Bytes of files below which another parser costs more than it saves. */
 #define WORTH_A_WORKER (256u << 10)
 /* A parser goes before other programs, as the recorder does, for so long. */
@@ -54,7 +55,9 @@ static size_t count_workers(void)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	return cpus < 1 ? 1 : cpus < MAX_WORKERS ? (size_t)cpus : MAX_WORKERS;
+	if (cpus < MIN_WORKERS)
+		return MIN_WORKERS;
+	return cpus < MAX_WORKERS ? (size_t)cpus : MAX_WORKERS;
 }
 
 static void start_worker(struct worker *worker)
@@ -75,7 +78,7 @@ int compile_pool_open(struct compile_pool **out)
 
 		err = reader_open(&worker->reader, &config);
 		pool->worker_count += !err;
-		if (!err && pool->worker_count <= 2)
+		if (!err && pool->worker_count <= MIN_WORKERS)
 			start_worker(worker);
 	}
 	if (err) {

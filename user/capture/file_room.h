@@ -40,6 +40,11 @@ struct file_tables {
 	} files;
 	struct compile_pool *pool; /* borrowed */
 	size_t job_count; /* that are on their way */
+	struct {
+		size_t count; /* since none was */
+		uint64_t since_ns;
+	} batch;
+	uint64_t wanted_ns; /* when one was wanted last */
 	uint64_t
 		awaited_until_ns; /* when the first of those that are awaited has taken too long for that; 0: none is */
 	struct {

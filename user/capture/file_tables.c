@@ -215,13 +215,16 @@ static int add_job(struct file_tables *tables, struct file_table *file)
 	err = compile_pool_add(tables->pool, &job);
 	file->is_at_work = !err;
 	tables->job_count += !err;
+	if (!tables->batch.count)
+		tables->batch.since_ns = clock_now_ns();
+	tables->batch.count += !err;
 	return err;
 }
 
 static void await(struct file_tables *tables, struct file_table *file)
 {
 	file->is_awaited = true;
-	file->wanted_ns = clock_now_ns();
+	file->wanted_ns = tables->wanted_ns = clock_now_ns();
 	if (!tables->awaited_until_ns)
 		tables->awaited_until_ns = file->wanted_ns + FILE_TABLE_AWAITED_NS;
 }
@@ -290,24 +293,33 @@ static int take_result(struct file_tables *tables, struct compile_result *result
 	return err;
 }
 
+static void tell_done(struct file_tables *tables)
+{
+	const double ms = (double)(clock_now_ns() - tables->batch.since_ns) / 1e6;
+
+	log_debug("unwind tables: %zu files in %.1f ms", tables->batch.count, ms);
+	tables->batch.count = 0;
+}
+
 /* As many as are done by `until_ns`; the others come with a later load. */
 static int take_results(struct file_tables *tables, uint64_t now_ns, uint64_t until_ns,
 			bool *changed)
 {
-	const uint64_t start_ns = clock_now_ns();
 	struct compile_result result;
-	size_t count = 0;
 	int err, first = 0;
 
 	while (compile_pool_next(tables->pool, until_ns, &result)) {
 		err = take_result(tables, &result, now_ns, changed);
 		first = first ? first : err;
-		count++;
 	}
-	if (count)
-		log_debug("unwind tables: %zu files, compiled and stored in %.1f ms, %zu to come",
-			  count, (double)(clock_now_ns() - start_ns) / 1e6, tables->job_count);
+	if (!tables->job_count)
+		tell_done(tables);
 	return first;
+}
+
+uint64_t file_tables_wanted_ns(const struct file_tables *tables)
+{
+	return tables->wanted_ns;
 }
 
 bool file_tables_are_coming(const struct file_tables *tables)

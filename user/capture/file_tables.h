@@ -97,6 +97,9 @@ bool file_tables_refresh(const struct file_tables *tables, uint32_t object,
  */
 bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t now_ns);
 
+/* When a file was wanted last. */
+uint64_t file_tables_wanted_ns(const struct file_tables *tables);
+
 /* Whether tables are on their way, which the next load takes in. */
 bool file_tables_are_coming(const struct file_tables *tables);
 

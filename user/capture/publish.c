@@ -11,6 +11,7 @@
 #include "capture/file_tables.h"
 #include "capture/kernel_side.h"
 #include "capture/layouts.h"
+#include "reader/patience.h"
 #include "recording/sample_frames.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -41,6 +42,7 @@ struct publisher {
 	struct kernel_tables maps;
 	struct file_tables *files;
 	struct layouts *layouts;
+	struct patience *patience; /* with those who compile */
 	uint64_t no_room; /* processes that found the maps full */
 	bool is_behind; /* tables have come that are yet to be published */
 	uint64_t refreshed_ns; /* when those that came later were published last */
@@ -69,7 +71,7 @@ static int add_pool(void *context, uint32_t index, struct gb_chunk **chunks)
 }
 
 int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t max_bytes,
-		   struct compile_pool *pool)
+		   struct compile_pool *pool, struct patience *patience)
 {
 	struct publisher *publisher = calloc(1, sizeof(*publisher));
 	struct unwind_memory memory = {.add_pool = add_pool, .context = publisher};
@@ -78,6 +80,7 @@ int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t 
 	if (!publisher)
 		return -ENOMEM;
 	publisher->kernel = kernel;
+	publisher->patience = patience;
 	err = kernel_side_map_tables(kernel, &publisher->maps);
 	if (!err) {
 		memory.pages = publisher->maps.pages;
@@ -169,13 +172,17 @@ static int choose_due(struct publisher *publisher, uint64_t now_ns)
 	return first;
 }
 
-/* Has the tables of all new files compiled, and stores those that are by `until_ns`. */
-static int load_tables(struct publisher *publisher, uint64_t now_ns, uint64_t until_ns)
+/* Has the tables of all new files compiled, and stores those that are by `until_ns`, or (`is_brief`) in a moment. */
+static int load_tables(struct publisher *publisher, uint64_t now_ns, uint64_t until_ns,
+		       bool is_brief)
 {
 	bool changed;
-	int first = choose_due(publisher, now_ns);
-	int err = file_tables_load(publisher->files, now_ns, until_ns, &changed);
+	int err, first = choose_due(publisher, now_ns);
+	const uint64_t brief_ns = file_tables_wanted_ns(publisher->files) + PUBLISHER_WAIT_NS;
 
+	if (is_brief && until_ns > brief_ns)
+		until_ns = brief_ns;
+	err = file_tables_load(publisher->files, now_ns, until_ns, &changed);
 	publisher->is_behind |= changed;
 	return first ? first : err;
 }
@@ -360,27 +367,35 @@ bool publisher_awaits(const struct publisher *publisher)
 	return publisher->is_behind || file_tables_are_coming(publisher->files);
 }
 
-static int flush(struct publisher *publisher, uint64_t limit_ns, uint64_t slice_ns)
+static int flush(struct publisher *publisher, uint64_t now_ns, uint64_t slice_ns)
 {
-	const uint64_t now_ns = clock_now_ns();
-	int err, first;
+	int err = 0;
 
-	forget_those_over(publisher);
-	first = load_tables(publisher, now_ns, now_ns + limit_ns);
 	if (publisher->is_behind && now_ns - publisher->refreshed_ns >= slice_ns)
 		refresh(publisher, now_ns);
 	err = publish_due(publisher);
-	return first ? first : err;
+	forget_those_over(publisher);
+	return err;
 }
 
 int publisher_flush(struct publisher *publisher)
 {
-	return flush(publisher, 0, PUBLISHER_SLICE_NS);
+	const uint64_t now_ns = clock_now_ns();
+	const uint64_t until_ns = patience_until(publisher->patience, now_ns);
+	int err, first = load_tables(publisher, now_ns, until_ns, true);
+
+	patience_spend(publisher->patience, clock_now_ns());
+	err = flush(publisher, now_ns, PUBLISHER_SLICE_NS);
+	return first ? first : err;
 }
 
 int publisher_settle(struct publisher *publisher, uint64_t limit_ns)
 {
-	return flush(publisher, limit_ns, 0);
+	const uint64_t now_ns = clock_now_ns();
+	int first = load_tables(publisher, now_ns, now_ns + limit_ns, false);
+	int err = flush(publisher, now_ns, 0);
+
+	return first ? first : err;
 }
 
 /* ---- forgetting --------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@ struct kernel_side;
 struct object;
 struct process;
 struct compile_pool;
+struct patience;
 struct publisher;
 
 struct publisher_stats {
@@ -28,9 +29,9 @@ struct publisher_stats {
 	uint64_t processes_no_room; /* that found the maps full */
 };
 
-/* `max_bytes`: of kernel memory for rows. `kernel` is borrowed. 0 or -errno. */
+/* `max_bytes`: of kernel memory for rows. `kernel`, `pool` and `patience`, with the pool, are borrowed. 0 or -errno. */
 int publisher_open(struct publisher **out, struct kernel_side *kernel, uint64_t max_bytes,
-		   struct compile_pool *pool);
+		   struct compile_pool *pool, struct patience *patience);
 void publisher_close(struct publisher *publisher);
 
 /*
@@ -40,10 +41,12 @@ void publisher_close(struct publisher *publisher);
 int publisher_note(struct publisher *publisher, struct process *process);
 
 /*
- * Publishes all that was noted, with the tables that there are; waits for none. Those that come later are published with
- * a later flush, PUBLISHER_SLICE_NS after others at the earliest. 0 or -ENOMEM.
+ * Publishes all that was noted, with the tables that there are by now, or are PUBLISHER_WAIT_NS after a file was mapped if
+ * there is patience. Those that come later are published with a later flush, PUBLISHER_SLICE_NS after others at the
+ * earliest. 0 or -ENOMEM.
  */
 int publisher_flush(struct publisher *publisher);
+#define PUBLISHER_WAIT_NS (5 * NS_PER_MS) /* those of most files are there by then */
 #define PUBLISHER_SLICE_NS (20 * NS_PER_MS)
 /* The same with all tables that come in `limit_ns`, for which it waits. */
 int publisher_settle(struct publisher *publisher, uint64_t limit_ns);

@@ -112,7 +112,7 @@ static bool is_awaited(void *context, uint32_t file)
 static int open_publisher(struct session *session, struct error *error)
 {
 	int err = publisher_open(&session->publisher, session->kernel,
-				 session->config->unwind_bytes, session->pool);
+				 session->config->unwind_bytes, session->pool, &session->patience);
 
 	if (err)
 		return error_set(error, err, "unwind tables", "%s", strerror(-err));
