@@ -14,7 +14,7 @@
 #include "archive/archive.h"
 #include "base/output.h"
 #include "format/format.h"
-#include "symbol/symbol_files.h"
+#include "symbol/named_files.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -63,14 +63,14 @@ static int write_profile(const struct made *made, const struct format *format,
 				      .recording.processes = made->processes,
 				      .recording.objects = made->objects};
 	struct profile_summary summary = {0};
-	int err = symbol_files_open(&input.symbol_files, NULL);
+	int err = named_files_open(&input.named_files, NULL);
 
 	if (!err)
 		err = format_write(format, &input, output, &summary);
 	if (!err && summary.samples != made->config.samples)
 		err = -EBADMSG;
 	profile_summary_clear(&summary);
-	symbol_files_close(input.symbol_files);
+	named_files_close(input.named_files);
 	return err;
 }
 

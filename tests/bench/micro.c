@@ -25,6 +25,7 @@
 #include "elf/elf_file.h"
 #include "elf/elf_open.h"
 #include "symbol/kernel_symbols.h"
+#include "symbol/named_files.h"
 #include "symbol/symbol_files.h"
 #include "target/address_space.h"
 #include "target/object.h"
@@ -226,7 +227,7 @@ static int open_recording(struct toy *recording, const char *library, uint64_t c
 	return err;
 }
 
-static int write_recording(const struct toy *recording, struct symbol_files *symbol_files,
+static int write_recording(const struct toy *recording, struct named_files *named_files,
 			   const char *path)
 {
 	static const char *const none[] = {NULL};
@@ -243,7 +244,7 @@ static int write_recording(const struct toy *recording, struct symbol_files *sym
 		.recording.facts = &facts,
 		.recording.processes = recording->processes,
 		.recording.objects = recording->objects,
-		.symbol_files = symbol_files,
+		.named_files = named_files,
 	};
 	struct profile_summary summary = {0};
 	struct output *output;
@@ -266,17 +267,17 @@ static int write_recording(const struct toy *recording, struct symbol_files *sym
 static int run_write(const char *library, uint64_t count, const char *path)
 {
 	struct toy recording = {0};
-	struct symbol_files *symbol_files = NULL;
+	struct named_files *named_files = NULL;
 	uint64_t begin_ns;
 	int err = open_recording(&recording, library, count);
 
 	begin_ns = cpu_now_ns();
 	if (!err)
-		err = symbol_files_open(&symbol_files, NULL);
+		err = named_files_open(&named_files, NULL);
 	if (!err)
-		err = write_recording(&recording, symbol_files, path);
+		err = write_recording(&recording, named_files, path);
 	print_usage(begin_ns);
-	symbol_files_close(symbol_files);
+	named_files_close(named_files);
 	close_recording(&recording);
 	return err;
 }

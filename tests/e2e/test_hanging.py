@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 
-from harness import Skip, alone, burn, expect, is_alive, wait_until
+from harness import Skip, alone, burn, expect, expect_equal, is_alive, wait_until
 from stacks import chain_share, expect_complete
 from test_unwind import C_FLAGS, build_source
 
@@ -38,6 +38,13 @@ class Hanging:
     def hang(self, flag):
         with open(os.path.join(self.flags, flag), "w", encoding="utf-8"):
             pass
+
+    def forget(self):
+        """What was read of the program is not known any more, nor that somebody looked at it: so it is for who opens it."""
+        with open(self.program, "rb"):
+            pass
+        if self.was_asked():
+            os.remove(os.path.join(self.flags, "asked"))
 
     def was_asked(self):
         return os.path.exists(os.path.join(self.flags, "asked"))
@@ -97,6 +104,38 @@ def test_table_hangs(test):
     profile.expect_nothing_lost()
     expect_complete(profile, least=0.9, samples=700)
     expect(chain_share(profile, "_start", "main", *["deep"] * 40, "work") > 0.8, "the calls are missing")
+
+
+def record_until_it_hangs(test):
+    """Its program hangs when names are looked for. Returns the recording, that program and another one."""
+    hanging = Hanging(test)
+    target, other = test.start_target(hanging.program), test.start_target("hot")
+    recording = test.record_running("--pid", target.pid, "--pid", other.pid)
+    burn(other.pid, 1)
+    hanging.hang("read")
+    hanging.forget()
+    return recording, hanging, other
+
+
+@alone
+def test_names_hang(test):
+    recording, hanging, other = record_until_it_hangs(test)
+    profile = recording.stop()
+    expect(hanging.was_asked(), "nobody has looked at the file that hangs")
+    samples = profile.main_thread(other.pid).self_samples(user=True)
+    named = sum(count for name, count in samples.items() if not name.startswith("0x"))
+    expect(named > 0.95 * sum(samples.values()), f"names of the program that does not hang: {samples}")
+    expect_equal(profile.log().get("files_read_too_slowly"), 1, "files that hang")
+
+
+@alone
+def test_names_that_hang_are_given_up(test):
+    recording, hanging, _ = record_until_it_hangs(test)
+    recording.signal(signal.SIGINT)
+    wait_until(hanging.was_asked, "somebody to look at the file that hangs")
+    recording.signal(signal.SIGINT)
+    recording.wait()
+    expect(not os.path.exists(recording.path), "there is a profile")
 
 
 @alone

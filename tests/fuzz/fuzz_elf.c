@@ -49,14 +49,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct symbol_options options = {.debug_dir = "/nonexistent"};
 	struct symbol_files *symbol_files;
 	struct symbol_file *file;
-	uint64_t address;
-	uint8_t id[64];
+	const struct elf_layout *layout;
 
 	if (symbol_files_open(&symbol_files, &options))
 		return 0;
 	if (!symbol_files_add(symbol_files, &source, &file)) {
-		symbol_file_base(file, &address);
-		symbol_file_build_id(file, id, sizeof(id));
+		check_error(symbol_file_layout(file, &layout));
 		look_up_all(file, size);
 	}
 	symbol_files_close(symbol_files);

@@ -15,7 +15,7 @@
 #include "profile/profile.h"
 #include "recording/losses.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbol_files.h"
+#include "symbol/named_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@
 /* What is made of the stream. */
 struct golden {
 	struct replay replay;
-	struct symbol_files *symbol_files;
+	struct named_files *named_files;
 	struct kernel_symbols *kernel;
 	uint64_t first_ns, last_ns;
 	const struct format *format;
@@ -41,7 +41,7 @@ struct golden {
 static void close_golden(struct golden *golden)
 {
 	kernel_symbols_close(golden->kernel);
-	symbol_files_close(golden->symbol_files);
+	named_files_close(golden->named_files);
 	replay_close(&golden->replay);
 }
 
@@ -50,7 +50,7 @@ static int open_golden(struct golden *golden, bool names, const char *kallsyms)
 	int err = replay_open(&golden->replay, BUFFER_BYTES, INTERVAL_NS);
 
 	if (!err && names)
-		err = symbol_files_open(&golden->symbol_files, NULL);
+		err = named_files_open(&golden->named_files, NULL);
 	if (!err && names && kallsyms)
 		err = kernel_symbols_open(&golden->kernel, kallsyms);
 	return err;
@@ -125,7 +125,7 @@ static int write_profile(const struct golden *golden, struct output *output)
 	const struct profile_input input = {.recording.facts = &facts,
 					    .recording.processes = golden->replay.processes,
 					    .recording.objects = golden->replay.objects,
-					    .symbol_files = golden->symbol_files,
+					    .named_files = golden->named_files,
 					    .kernel = golden->kernel};
 	struct profile_summary summary = {0};
 	int err;

@@ -266,10 +266,10 @@ static __attribute__((unused)) char *document(bool is_named, struct profile_summ
 	char *text;
 
 	if (is_named)
-		assert_int_equal(symbol_files_open(&input.symbol_files, NULL), 0);
+		assert_int_equal(named_files_open(&input.named_files, NULL), 0);
 	assert_int_equal(write_profile(&input, summary), 0);
 	if (is_named)
-		symbol_files_close(input.symbol_files);
+		named_files_close(input.named_files);
 	assert_int_equal(fd_read_file(PATH, &text, NULL), 0);
 	unlink(PATH);
 	return text;

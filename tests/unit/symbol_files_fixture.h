@@ -74,4 +74,35 @@ static inline void assert_symbol(struct symbol_file *file, uint64_t offset, cons
 	assert_int_equal(symbol.address, address);
 }
 
+/* What its layout says; -errno if it has none. */
+static inline int file_address(struct symbol_file *file, uint64_t offset, uint64_t *address)
+{
+	const struct elf_layout *layout;
+	int err = symbol_file_layout(file, &layout);
+
+	return err ? err : elf_layout_address(layout, offset, address);
+}
+
+static inline int file_base(struct symbol_file *file, uint64_t *base)
+{
+	const struct elf_layout *layout;
+	int err = symbol_file_layout(file, &layout);
+
+	if (!err)
+		*base = layout->base;
+	return err;
+}
+
+/* Its size; 0: there is none. */
+static inline size_t file_build_id(struct symbol_file *file, uint8_t *id, size_t capacity)
+{
+	const struct elf_layout *layout;
+	size_t size = symbol_file_layout(file, &layout) ? 0 : layout->build_id_bytes;
+
+	if (size > capacity)
+		size = capacity;
+	memcpy(id, layout->build_id, size);
+	return size;
+}
+
 #endif

@@ -17,7 +17,7 @@
 #include "alloc.h"
 #include "elf_fixture.h"
 #include "elf/elf_file.h"
-#include "symbol/symbol_files.h"
+#include "symbol_files_fixture.h"
 
 static char build_id_path[64]; /* "ab/cdef....debug" of lib.so */
 
@@ -31,7 +31,7 @@ static bool read_build_id(void)
 
 	assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
 	assert_int_equal(symbol_files_add(symbol_files, &source, &file), 0);
-	size = symbol_file_build_id(file, id, sizeof(id));
+	size = file_build_id(file, id, sizeof(id));
 	for (i = 0; i < size; i++)
 		sprintf(build_id_path + strlen(build_id_path), i == 0 ? "%02x/" : "%02x", id[i]);
 	strcat(build_id_path, ".debug");

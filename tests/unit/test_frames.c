@@ -26,7 +26,7 @@
 #include "profile/redaction.h"
 #include "symbol/kernel_symbols.h"
 #include "symbol/object_files.h"
-#include "symbol/symbol_files.h"
+#include "symbol/named_files.h"
 #include "symbol/symbols.h"
 #include "target/object.h"
 #include "target/process.h"
@@ -42,7 +42,7 @@
 static struct kernel_symbols *kernel;
 
 struct room {
-	struct symbol_files *symbol_files;
+	struct named_files *named_files;
 	struct libs *libs;
 	struct symbols *symbols; /* NULL: addresses are wanted */
 	struct frames *frames;
@@ -136,9 +136,9 @@ static int open_redacted(struct room *room, bool addresses, struct redaction *re
 	int err;
 
 	memset(room, 0, sizeof(*room));
-	err = symbol_files_open(&room->symbol_files, NULL);
+	err = named_files_open(&room->named_files, NULL);
 	if (!err)
-		err = libs_open(&room->libs, room->symbol_files, redaction);
+		err = libs_open(&room->libs, room->named_files, redaction);
 	if (!err && !addresses)
 		err = open_symbols(room);
 	if (!err)
@@ -162,7 +162,7 @@ static void close_room(struct room *room)
 	frames_close(room->frames);
 	symbols_close(room->symbols);
 	libs_close(room->libs);
-	symbol_files_close(room->symbol_files);
+	named_files_close(room->named_files);
 	address_space_clear(&room->process.space);
 }
 
@@ -445,9 +445,10 @@ static void kernel_without_symbols(void **state)
 
 static void vdso_functions(void **state)
 {
-	struct symbol_file *file;
+	struct named_file *file;
 	struct room room;
 	uint8_t id[20];
+	size_t size;
 
 	assert_int_equal(open_room(&room, false), 0);
 	if (!getauxval(AT_SYSINFO_EHDR)) {
@@ -455,14 +456,14 @@ static void vdso_functions(void **state)
 		skip();
 	}
 	assert_int_equal(object_files_get(libs_files(room.libs), &vdso, &file), 0);
-	assert_true(symbol_file_build_id(file, id, sizeof(id)) > 0);
+	assert_true(!named_file_build_id(file, id, sizeof(id), &size) && size > 0);
 	display_name_clear(&display_name);
 	close_room(&room);
 }
 
 static void one_symbol_file_for_an_object(void **state)
 {
-	struct symbol_file *file, *again;
+	struct named_file *file, *again;
 	struct room room;
 
 	assert_int_equal(open_room(&room, false), 0);
@@ -480,7 +481,7 @@ static void one_symbol_file_for_an_object(void **state)
 static void another_build_at_the_path(void **state)
 {
 	struct object rebuilt = self;
-	struct symbol_file *file;
+	struct named_file *file;
 	struct room room;
 
 	rebuilt.number = 5;

@@ -27,7 +27,7 @@
 #include "profile/sink.h"
 #include "recording/losses.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbol_files.h"
+#include "symbol/named_files.h"
 #include "target/object.h"
 #include "target/process.h"
 

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "alloc.h"
-#include "base/cancel.h"
 #include "elf/name_budget.h"
 #include "elf_fixture.h"
 #include "made_elf.h"
@@ -206,7 +205,7 @@ static void functions_within_functions(void **state)
 	Elf64_Sym *symbols = calloc(NESTED, sizeof(*symbols));
 	struct symbol_table *table;
 	struct made_elf elf;
-	uint64_t i, depth = 0;
+	uint64_t i;
 
 	for (i = 0; i < NESTED; i++)
 		symbols[i] = made_function(1, MADE_CODE + 8 * i, end - MADE_CODE - 8 * i);
@@ -221,9 +220,7 @@ static void functions_within_functions(void **state)
 	assert_true(symbol_table_is_cut(table));
 	assert_in_range(symbol_table_count(table), 2, 64);
 	assert_null(name_at(table, end));
-	for (i = symbol_table_count(table); i; i = symbol_table_at(table, i - 1)->outer)
-		depth++;
-	assert_int_equal(depth, symbol_table_count(table));
+	assert_int_equal(symbol_table_find(table, end - 1)->depth + 1, symbol_table_count(table));
 	symbol_table_close(table);
 }
 
@@ -368,46 +365,6 @@ static void embedded_symbols_that_unpack_to_too_much(void **state)
 	symbol_files_close(files);
 }
 
-static bool comes_at(void *context)
-{
-	size_t *left = context;
-
-	return !--*left;
-}
-
-/* Whichever look it is that says so; and what was not read for that reason can be read later. */
-static void a_lookup_that_is_given_up(void **state)
-{
-	size_t n, left;
-	int err;
-
-	make_many("many.so", 20000);
-	for (n = 1;; n++) {
-		struct cancel cancel = {.is_cancelled = comes_at, .context = &left};
-		const struct symbol_options options = {.cancel = &cancel};
-		struct symbol_files *files;
-		struct symbol_file *file;
-		struct symbol symbol;
-
-		left = n;
-		assert_int_equal(symbol_files_open(&files, &options), 0);
-		file = add_path(files, fixture_path("many.so"));
-		err = symbol_file_lookup(file, MADE_CODE + 4, &symbol);
-		assert_true(!err || err == -EINTR);
-		if (err) {
-			assert_int_equal(left, 0);
-			cancel.happened = false;
-			left = SIZE_MAX;
-			assert_int_equal(symbol_file_lookup(file, MADE_CODE + 4, &symbol), 0);
-		}
-		symbol_files_close(files);
-		if (!err)
-			break;
-	}
-	/* The layout, the symbols, and pieces of them. */
-	assert_true(n > 6);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,7 +375,6 @@ int main(void)
 		cmocka_unit_test_setup(more_bytes_than_are_read, set_budget),
 		cmocka_unit_test_setup(functions_within_functions, set_budget),
 		cmocka_unit_test(longer_names_than_are_kept),
-		cmocka_unit_test(a_lookup_that_is_given_up),
 		cmocka_unit_test(more_code_than_is_walked),
 		cmocka_unit_test(lists_that_take_too_much_memory),
 		cmocka_unit_test(debug_file_too_large_to_sum_up),

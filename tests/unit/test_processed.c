@@ -23,7 +23,7 @@
 #include "format/format.h"
 #include "profile/profile.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbol_files.h"
+#include "symbol/named_files.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -347,10 +347,10 @@ static int attempt(void *context)
 	int err = 0;
 
 	if (context)
-		err = symbol_files_open(&input.symbol_files, NULL);
+		err = named_files_open(&input.named_files, NULL);
 	if (!err)
 		err = write_profile(&input, &summary);
-	symbol_files_close(input.symbol_files);
+	named_files_close(input.named_files);
 	profile_summary_clear(&summary);
 	if (err)
 		assert_int_equal(access(PATH, F_OK), -1);

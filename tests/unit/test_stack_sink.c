@@ -31,7 +31,7 @@
 #include "profile/profile.h"
 #include "profile/sink.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbol_files.h"
+#include "symbol/named_files.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -54,7 +54,7 @@ static const struct recording_fact losses[] = {
 static struct recording_facts with_losses;
 static uint64_t end_ns; /* of the recording; 0: as it is */
 
-static struct profile_input make_input(struct symbol_files *symbol_files)
+static struct profile_input make_input(struct named_files *named_files)
 {
 	with_losses = facts;
 	with_losses.log = losses;
@@ -65,7 +65,7 @@ static struct profile_input make_input(struct symbol_files *symbol_files)
 		.recording.facts = &with_losses,
 		.recording.processes = processes,
 		.kernel = kernel,
-		.symbol_files = symbol_files,
+		.named_files = named_files,
 	};
 }
 
@@ -76,9 +76,9 @@ static struct stack_profile *through_json(void)
 	struct profile_input input = make_input(NULL);
 	char *text;
 
-	assert_int_equal(symbol_files_open(&input.symbol_files, NULL), 0);
+	assert_int_equal(named_files_open(&input.named_files, NULL), 0);
 	assert_int_equal(write_profile(&input, &summary), 0);
-	symbol_files_close(input.symbol_files);
+	named_files_close(input.named_files);
 	assert_int_equal(fd_read_file(PATH, &text, NULL), 0);
 	unlink(PATH);
 	assert_int_equal(stack_profile_open(&profile), 0);
@@ -88,9 +88,9 @@ static struct stack_profile *through_json(void)
 	return profile;
 }
 
-static int walk(struct stack_profile *profile, struct symbol_files *symbol_files)
+static int walk(struct stack_profile *profile, struct named_files *named_files)
 {
-	const struct profile_input input = make_input(symbol_files);
+	const struct profile_input input = make_input(named_files);
 	struct profile_summary summary = {.top_count = 3};
 	struct profile_sink *sink;
 	int err = stack_sink_open(&sink, &input, "made", profile);
@@ -107,12 +107,12 @@ static int walk(struct stack_profile *profile, struct symbol_files *symbol_files
 static struct stack_profile *directly(void)
 {
 	struct stack_profile *profile;
-	struct symbol_files *symbol_files;
+	struct named_files *named_files;
 
 	assert_int_equal(stack_profile_open(&profile), 0);
-	assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
-	assert_int_equal(walk(profile, symbol_files), 0);
-	symbol_files_close(symbol_files);
+	assert_int_equal(named_files_open(&named_files, NULL), 0);
+	assert_int_equal(walk(profile, named_files), 0);
+	named_files_close(named_files);
 	return profile;
 }
 

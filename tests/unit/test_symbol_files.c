@@ -55,9 +55,9 @@ static void test_own_functions(void **state)
 	assert_ptr_equal(first.name, second.name);
 	assert_true(first.size > 3 && first.size < 1000);
 
-	assert_int_equal(symbol_file_address(file, local.offset, &address), 0);
+	assert_int_equal(file_address(file, local.offset, &address), 0);
 	assert_int_equal(address, local.address);
-	assert_int_equal(symbol_file_base(file, &base), 0);
+	assert_int_equal(file_base(file, &base), 0);
 	assert_true(base <= local.address && base % 4096 == 0);
 	symbol_files_close(symbol_files);
 }
@@ -116,7 +116,7 @@ static void test_vdso(void **state)
 		if (!symbol_file_lookup(file, offset, &symbol))
 			found |= strstr(symbol.name, "clock_gettime") != NULL;
 	assert_true(found);
-	assert_int_equal(symbol_file_build_id(file, id, sizeof(id)), 20);
+	assert_int_equal(file_build_id(file, id, sizeof(id)), 20);
 	symbol_files_close(symbol_files);
 }
 
@@ -165,8 +165,8 @@ static void test_library(void **state)
 	text = section_offset("lib.so", ".text", NULL);
 	assert_true(has_function(file, text, "outer_function"));
 	assert_true(has_function(file, text, "hidden_function"));
-	assert_int_equal(symbol_file_build_id(file, id, sizeof(id)), 20);
-	assert_int_equal(symbol_file_build_id(file, part, sizeof(part)), 8);
+	assert_int_equal(file_build_id(file, id, sizeof(id)), 20);
+	assert_int_equal(file_build_id(file, part, sizeof(part)), 8);
 	assert_memory_equal(id, part, 8);
 	symbol_files_close(symbol_files);
 }
@@ -260,7 +260,7 @@ static void test_without_size(void **state)
 	whole = add_path(symbol_files, fixture_path("asm.so"));
 	stripped = add_path(symbol_files, fixture_path("asm.stripped.so"));
 	text = section_offset("asm.so", ".text", NULL);
-	assert_int_equal(symbol_file_address(whole, text, &address), 0);
+	assert_int_equal(file_address(whole, text, &address), 0);
 	assert_symbol(whole, text + 15, "asm_first", address);
 	assert_symbol(whole, text + 16, "hidden", address + 16);
 	assert_symbol(whole, text + 128 + 8191, "asm_second", address + 128);
@@ -383,9 +383,9 @@ static void test_errors(void **state)
 		assert_int_equal(symbol_files_add(symbol_files, &sources[i].source, &file), 0);
 		assert_int_equal(symbol_file_lookup(file, 0, &symbol), sources[i].err);
 		assert_int_equal(symbol_file_lookup(file, 0, &symbol), sources[i].err);
-		assert_int_equal(symbol_file_address(file, 0, &value), sources[i].err);
-		assert_int_equal(symbol_file_base(file, &value), sources[i].err);
-		assert_int_equal(symbol_file_build_id(file, id, sizeof(id)), 0);
+		assert_int_equal(file_address(file, 0, &value), sources[i].err);
+		assert_int_equal(file_base(file, &value), sources[i].err);
+		assert_int_equal(file_build_id(file, id, sizeof(id)), 0);
 	}
 	assert_string_equal(symbol.name, "untouched");
 	assert_int_equal(value, 7);
@@ -419,8 +419,8 @@ static void exercise(const char *image, size_t size)
 		assert_true(!err || err == -ENOENT || err == -ENOEXEC || err == -ENOMEM);
 		assert_true(err || !symbol.name || symbol.name[0]);
 	}
-	symbol_file_base(file, &base);
-	assert_true(symbol_file_build_id(file, id, sizeof(id)) <= sizeof(id));
+	file_base(file, &base);
+	assert_true(file_build_id(file, id, sizeof(id)) <= sizeof(id));
 	symbol_files_close(symbol_files);
 }
 

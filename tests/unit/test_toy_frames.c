@@ -27,7 +27,7 @@
 #include "profile/profile.h"
 #include "profile/sink.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbol_files.h"
+#include "symbol/named_files.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -69,11 +69,11 @@ static int setup_toys(void **state)
 	return profile_buffer_put_sample(process->buffer, &sample);
 }
 
-static struct profile_input make_input(struct symbol_files *symbol_files)
+static struct profile_input make_input(struct named_files *named_files)
 {
 	return (struct profile_input){.recording.facts = &facts,
 				      .recording.processes = processes,
-				      .symbol_files = symbol_files,
+				      .named_files = named_files,
 				      .filter.process = "toybox",
 				      .frame_kinds = kinds};
 }
@@ -84,20 +84,20 @@ static struct profile_input make_input(struct symbol_files *symbol_files)
 static json_t *read_profile(const char *format, bool is_named)
 {
 	struct profile_summary summary = {.top_count = 3};
-	struct symbol_files *symbol_files = NULL;
+	struct named_files *named_files = NULL;
 	struct profile_input input;
 	json_t *root;
 
 	if (is_named)
-		assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
-	input = make_input(symbol_files);
+		assert_int_equal(named_files_open(&named_files, NULL), 0);
+	input = make_input(named_files);
 	written_format = format_named(format);
 	assert_int_equal(write_profile(&input, &summary), 0);
 	assert_int_equal(summary.top_count, 1);
 	assert_string_equal(summary.top[0].function.name, "toy number 42");
 	assert_int_equal(summary.unsymbolized, is_named);
 	profile_summary_clear(&summary);
-	symbol_files_close(symbol_files);
+	named_files_close(named_files);
 	root = json_load_file(PATH, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, NULL);
 	assert_non_null(root);
 	unlink(PATH);
@@ -205,9 +205,9 @@ static void in_processed(void **state)
 
 /* ---- in counts of stacks --------------------------------------------------------------------------- */
 
-static int count_stacks(struct stack_profile *profile, struct symbol_files *symbol_files)
+static int count_stacks(struct stack_profile *profile, struct named_files *named_files)
 {
-	const struct profile_input input = make_input(symbol_files);
+	const struct profile_input input = make_input(named_files);
 	struct profile_summary summary = {0};
 	struct profile_sink *sink;
 	int err = stack_sink_open(&sink, &input, "made", profile);
@@ -224,15 +224,15 @@ static int count_stacks(struct stack_profile *profile, struct symbol_files *symb
 static void in_folded_stacks(void **state)
 {
 	struct stack_profile *profile;
-	struct symbol_files *symbol_files;
+	struct named_files *named_files;
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	assert_int_equal(symbol_files_open(&symbol_files, NULL), 0);
+	assert_int_equal(named_files_open(&named_files, NULL), 0);
 	assert_int_equal(stack_profile_open(&profile), 0);
-	assert_int_equal(count_stacks(profile, symbol_files), 0);
+	assert_int_equal(count_stacks(profile, named_files), 0);
 	assert_int_equal(folded_write(profile, false, out), 0);
 	fclose(out);
 	assert_string_equal(
@@ -240,7 +240,7 @@ static void in_folded_stacks(void **state)
 		"toybox;main thread;libx.so+0x100 (in libx.so);toy number 7;toy number 42 1\n");
 	free(text);
 	stack_profile_close(profile);
-	symbol_files_close(symbol_files);
+	named_files_close(named_files);
 }
 
 /* Where its kind has no row, it is still a frame. */

@@ -27,7 +27,7 @@
 #include "profile/profile.h"
 #include "profile/sink.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbol_files.h"
+#include "symbol/named_files.h"
 #include "target/object.h"
 #include "target/process.h"
 
@@ -184,13 +184,13 @@ static char *told(const struct recording_facts *of, const char *fails_at, int ex
 	size_t size;
 	char *text;
 
-	assert_int_equal(symbol_files_open(&input.symbol_files, NULL), 0);
+	assert_int_equal(named_files_open(&input.named_files, NULL), 0);
 	toy.out = open_memstream(&text, &size);
 	assert_non_null(toy.out);
 	assert_int_equal(profile_walk(&input, &toy.sink, &summary), expected);
 	profile_summary_clear(&summary);
 	fclose(toy.out);
-	symbol_files_close(input.symbol_files);
+	named_files_close(input.named_files);
 	return text;
 }
 

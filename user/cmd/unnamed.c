@@ -33,6 +33,8 @@ static void report_file(const struct profile_file *file)
 			"before that is booted again, can it be known",
 		[SYMBOL_TROUBLE_TOO_LARGE] =
 			"it has more symbols, or names, than are read of a file",
+		[SYMBOL_TROUBLE_LATE] = "to read it took too long, or it hangs",
+		[SYMBOL_TROUBLE_DIED] = "who read it died of it",
 	};
 	char wanted[2 * BUILD_ID_MAX_BYTES + 8], other[2 * ELF_BUILD_ID_MAX_BYTES + 8];
 
@@ -78,8 +80,23 @@ static void print_hint(const struct profile_file *file, unsigned int percent)
 			 percent, name);
 }
 
+/* What is to be known of a file that was made to be trouble; NULL: nothing. */
+static const char *warning_of(enum symbol_trouble trouble)
+{
+	switch (trouble) {
+	case SYMBOL_TROUBLE_TOO_LARGE:
+		return "more than are read of a file";
+	case SYMBOL_TROUBLE_LATE:
+		return "to read them took too long";
+	case SYMBOL_TROUBLE_DIED:
+		return "the process that read them died";
+	default:
+		return NULL;
+	}
+}
+
 /* The worst of them: who made such files may have made many. */
-static void warn_of_large(const struct profile_summary *summary)
+static void warn_of_unread(const struct profile_summary *summary)
 {
 	const struct profile_files *files = &summary->unnamed;
 	size_t shown = 0, i;
@@ -87,11 +104,10 @@ static void warn_of_large(const struct profile_summary *summary)
 	for (i = 0; i < files->count && shown < FILES_SHOWN; i++) {
 		const struct profile_file *file = &files->items[i];
 
-		if (file->trouble != SYMBOL_TROUBLE_TOO_LARGE)
+		if (!warning_of(file->trouble))
 			continue;
-		log_warn("symbols of %s not used: more than are read of a file (%" PRIu64
-			 " samples without a name)",
-			 file->path, file->samples);
+		log_warn("symbols of %s not used: %s (%" PRIu64 " samples without a name)",
+			 file->path, warning_of(file->trouble), file->samples);
 		shown++;
 	}
 }
@@ -106,7 +122,7 @@ void unnamed_hint(const struct profile_summary *summary)
 	percent = worst->samples * 100 / summary->samples;
 	if (percent >= HINT_PERCENT && worst->trouble == SYMBOL_TROUBLE_STRIPPED)
 		print_hint(worst, (unsigned int)percent);
-	warn_of_large(summary);
+	warn_of_unread(summary);
 	if (log_get_level() >= LOG_DEBUG)
 		unnamed_report(summary);
 }

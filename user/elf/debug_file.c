@@ -12,7 +12,6 @@
  * What is found may be anything: another version's file, the stripped file itself.
  */
 #include "elf/debug_file.h"
-#include "base/cancel.h"
 #include "elf/elf_file.h"
 #include "elf/elf_layout.h"
 #include "elf/elf_open.h"
@@ -62,8 +61,6 @@ static int crc_of(struct search *search, const struct elf_file *file, uint32_t *
 		size_t take = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
 		int err = elf_file_read(file, at, bytes, take);
 
-		if (!err && cancel_tick(search->budget->cancel))
-			err = -EINTR;
 		if (err)
 			return err;
 		sum = crc32(sum, bytes, (uInt)take);

@@ -106,7 +106,8 @@ static int segment_fits(const struct elf_segment *segment, uint64_t offset)
 	return 0;
 }
 
-int elf_layout_address(const struct elf_layout *layout, uint64_t offset, uint64_t *address)
+/* The segment that explains best where the code is. NULL: none does. */
+static const struct elf_segment *find_segment(const struct elf_layout *layout, uint64_t offset)
 {
 	const struct elf_segment *best = NULL;
 	int best_fit = 0;
@@ -120,8 +121,31 @@ int elf_layout_address(const struct elf_layout *layout, uint64_t offset, uint64_
 			best = &layout->segments[i];
 		}
 	}
+	return best;
+}
+
+int elf_layout_address(const struct elf_layout *layout, uint64_t offset, uint64_t *address)
+{
+	const struct elf_segment *best = find_segment(layout, offset);
+
 	if (!best)
 		return -ENOENT;
 	*address = best->address + (offset - best->offset);
 	return 0;
+}
+
+/* What is mapped as code only for the page that it shares with code is nobody's concern. */
+void elf_layout_extent(const struct elf_layout *layout, uint64_t offset, uint64_t *first,
+		       uint64_t *end)
+{
+	const struct elf_segment *best = find_segment(layout, offset);
+
+	*first = offset;
+	*end = offset + 1;
+	if (!best || !is_executable(best) || offset < best->offset ||
+	    offset - best->offset >= best->file_bytes)
+		return;
+	*first = best->offset;
+	*end = best->file_bytes > UINT64_MAX - best->offset ? UINT64_MAX
+							    : best->offset + best->file_bytes;
 }

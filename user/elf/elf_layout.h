@@ -39,6 +39,10 @@ void elf_layout_free(struct elf_layout *layout);
  */
 int elf_layout_address(const struct elf_layout *layout, uint64_t offset, uint64_t *address);
 
+/* [*first, *end): the offsets around `offset` that are of the same code segment; of none: only itself. */
+void elf_layout_extent(const struct elf_layout *layout, uint64_t offset, uint64_t *first,
+		       uint64_t *end);
+
 /* Whether the file has the code in it, as a debug file has not. */
 bool elf_layout_has_code(const struct elf_layout *layout);
 

@@ -5,7 +5,6 @@
  */
 #include "elf/file_search.h"
 
-#include "elf/debuginfod.h"
 #include "elf/elf_file.h"
 #include "elf/elf_open.h"
 
@@ -143,13 +142,12 @@ static int try_dir_for_debug(struct finding *finding, const char *dir)
 static int ask_servers(struct finding *finding)
 {
 	const struct wanted_file *want = finding->want;
-	struct debuginfod *client = finding->search->debuginfod;
-	int fd = -1;
+	const struct file_search *search = finding->search;
 
-	if (!client || debuginfod_find(client, want->build_id, want->build_id_bytes,
-				       finding->part == FILE_PART_DEBUG, &fd))
+	if (!search->fetch)
 		return -ENOENT;
-	return try_fd(finding, fd);
+	return try_fd(finding, search->fetch(search->context, want->build_id, want->build_id_bytes,
+					     finding->part == FILE_PART_DEBUG));
 }
 
 static void set_build_path(struct finding *finding)

@@ -2,7 +2,7 @@
 /*
  * file_search.h - finds the file with a build id, or the debug file of it, wherever it may lie now.
  *
- *   the file       PATH, then for each DIR   DIR/.build-id/ab/cdef...   DIR/PATH   DIR/NAME   then debuginfod
+ *   the file       PATH, then for each DIR   DIR/.build-id/ab/cdef...   DIR/PATH   DIR/NAME   then servers
  *   debug file     for each DIR   DIR/.build-id/ab/cdef....debug   DIR/usr/lib/debug/.build-id/ab/cdef....debug
  *                  DIR/PATH.debug   DIR/usr/lib/debug/PATH.debug   DIR/NAME.debug   and where the file is looked for
  *
@@ -19,14 +19,16 @@
 
 #include "elf/elf_layout.h"
 
-struct debuginfod;
 struct elf_file;
 
 /* Zeroed: only PATH is looked at. All is borrowed. */
 struct file_search {
 	const char *const *dirs;
 	size_t dir_count;
-	struct debuginfod *debuginfod; /* NULL: not asked */
+	/* Servers have it: a descriptor of what has that build id, or is the debug file of it, the caller's; -errno. NULL: nobody is asked. */
+	int (*fetch)(void *context, const uint8_t *build_id, size_t build_id_bytes,
+		     bool wants_debug);
+	void *context;
 };
 
 enum file_part {

@@ -10,8 +10,6 @@
 
 #include <stdint.h>
 
-struct cancel;
-
 /* What is left. The first two are given back with the files. */
 struct name_budget {
 	uint64_t functions; /* in memory, 24 bytes each */
@@ -23,7 +21,6 @@ struct name_budget {
 	uint64_t table_bytes; /* of symbol tables that were read, but for holes in the files */
 	uint64_t checksum_bytes; /* of files that were summed up, for want of a build id */
 	uint64_t unpacked_bytes; /* of .gnu_debugdata */
-	struct cancel *cancel; /* looked at while it is spent; NULL: never */
 };
 
 #define NAME_BUDGET_START                                                                          \

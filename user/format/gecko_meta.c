@@ -27,7 +27,7 @@ void gecko_meta_write(struct json *json, const struct profile_input *input)
 	json_key_literal(json, "shutdownTime", "null");
 	meta_write_span(json, facts, &input->filter);
 	json_key(json, "presymbolicated");
-	json_bool(json, input->symbol_files);
+	json_bool(json, input->named_files);
 	json_key_string(json, "product", facts->product ? facts->product : "geckobpf");
 	json_key_string(json, "misc", "geckobpf");
 	meta_write_version(json, facts);

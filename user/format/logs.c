@@ -102,6 +102,8 @@ static void write_own(struct json *json, const struct recording_facts *facts,
 	write_trouble(json, &summary->unnamed, SYMBOL_TROUBLE_OTHER_BUILD,
 		      "files_of_another_build");
 	write_trouble(json, &summary->unnamed, SYMBOL_TROUBLE_TOO_LARGE, "files_of_large_symbols");
+	write_trouble(json, &summary->unnamed, SYMBOL_TROUBLE_LATE, "files_read_too_slowly");
+	write_trouble(json, &summary->unnamed, SYMBOL_TROUBLE_DIED, "files_of_readers_that_died");
 	json_object_end(json);
 }
 

@@ -85,7 +85,7 @@ void processed_meta_write(struct json *json, const struct profile_input *input,
 	json_key_u64(json, "processType", 0);
 	json_key_u64(json, "stackwalk", 1);
 	json_key_literal(json, "debug", "false");
-	write_views(json, input->symbol_files);
+	write_views(json, input->named_files);
 	write_shown(json, shown);
 	json_key(json, "extra");
 	json_array_begin(json);

@@ -27,8 +27,7 @@ struct libs {
 	size_t count, capacity;
 };
 
-int libs_open(struct libs **out, struct symbol_files *symbol_files,
-	      const struct redaction *redaction)
+int libs_open(struct libs **out, struct named_files *named_files, const struct redaction *redaction)
 {
 	struct libs *libs = calloc(1, sizeof(*libs));
 	int err;
@@ -36,7 +35,7 @@ int libs_open(struct libs **out, struct symbol_files *symbol_files,
 	if (!libs)
 		return -ENOMEM;
 	libs->redaction = redaction;
-	err = object_files_open(&libs->files, symbol_files);
+	err = object_files_open(&libs->files, named_files);
 	if (err) {
 		free(libs);
 		return err;
@@ -73,37 +72,38 @@ const char *libs_path(const struct libs *libs, const struct object *object)
 
 int libs_build_id(struct libs *libs, const struct object *object, struct build_id *id)
 {
-	struct symbol_file *file;
+	struct named_file *file;
+	size_t size = 0;
 	int err = object->build_id.size ? -ENOENT : object_files_get(libs->files, object, &file);
 
 	*id = object->build_id;
 	if (!err)
-		id->size = (uint8_t)symbol_file_build_id(file, id->bytes, sizeof(id->bytes));
-	if (id->size > sizeof(id->bytes))
-		id->size = sizeof(id->bytes);
+		err = named_file_build_id(file, id->bytes, sizeof(id->bytes), &size);
+	if (!err)
+		id->size = (uint8_t)size;
 	return err == -ENOMEM ? err : 0;
 }
 
 /* Of 0 if the file does not tell. */
 static int find_base(struct libs *libs, const struct object *object, uint64_t *base)
 {
-	struct symbol_file *file;
+	struct named_file *file;
 	int err = object_files_get(libs->files, object, &file);
 
 	*base = 0;
 	if (!err)
-		err = symbol_file_base(file, base);
+		err = named_file_base(file, base);
 	return err == -ENOMEM ? err : 0;
 }
 
 int libs_address(struct libs *libs, const struct object *object, uint64_t offset, uint64_t *address)
 {
-	struct symbol_file *file;
+	struct named_file *file;
 	int err = object_files_get(libs->files, object, &file);
 
 	*address = offset;
 	if (!err)
-		err = symbol_file_address(file, offset, address);
+		err = named_file_address(file, offset, address);
 	return err == -ENOMEM ? err : 0;
 }
 

@@ -22,14 +22,14 @@ struct object;
 struct object_files;
 struct profile_files;
 struct redaction;
-struct symbol_files;
+struct named_files;
 struct u64_map;
 
 /*
- * `symbol_files` is borrowed; NULL: some of its own, of which headers and build ids are read only. `redaction`, borrowed,
+ * `named_files` is borrowed; NULL: some of its own, of which headers and build ids are read only. `redaction`, borrowed,
  * NULL: everything is said. 0 or -ENOMEM.
  */
-int libs_open(struct libs **out, struct symbol_files *symbol_files,
+int libs_open(struct libs **out, struct named_files *named_files,
 	      const struct redaction *redaction);
 /* The symbol files are not asked any more. NULL is fine. */
 void libs_close(struct libs *libs);

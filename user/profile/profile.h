@@ -19,7 +19,7 @@
 #include "profile/gather.h"
 #include "profile/model.h"
 #include "recording/recording.h"
-#include "symbol/symbol_files.h"
+#include "symbol/named_files.h"
 
 struct cancel;
 struct frame_kind;
@@ -31,7 +31,7 @@ struct stages;
 
 struct profile_input {
 	struct recording recording;
-	struct symbol_files *symbol_files; /* NULL: addresses are wanted, to be symbolized later */
+	struct named_files *named_files; /* NULL: addresses are wanted, to be symbolized later */
 	const struct kernel_symbols *kernel; /* NULL: kernel frames stay addresses */
 	struct progress *progress; /* a piece of one unit, which all of this is; NULL: none */
 	struct stages *stages; /* goes on with them; NULL: none */

@@ -130,7 +130,7 @@ static int walk_processes(struct profile_pass *pass, struct progress *all)
 	const struct gather_input input = {
 		.recording = &pass->source->recording,
 		.filter = &pass->input->filter,
-		.mixes = pass->input->symbol_files || pass->sink->has_files,
+		.mixes = pass->input->named_files || pass->sink->has_files,
 		.number = pass->source_count++,
 	};
 	struct gathering gathering;
@@ -158,9 +158,9 @@ static int walk_first(struct profile_pass *pass)
 static int open_names(struct profile_pass *pass)
 {
 	struct symbol_sources sources = {.kernel = pass->source->kernel};
-	int err = libs_open(&pass->libs, pass->input->symbol_files, pass->input->redaction);
+	int err = libs_open(&pass->libs, pass->input->named_files, pass->input->redaction);
 
-	if (err || !pass->input->symbol_files)
+	if (err || !pass->input->named_files)
 		return err;
 	sources.files = libs_files(pass->libs);
 	return symbols_open(&pass->symbols, &sources);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define CLOSE_NS (100 * NS_PER_MS) /* one that does not hang has ended by then */
+#define MAX_ASKS 4096 /* in one request; who asks more makes no sense */
 #define LOOK_NS (20 * NS_PER_MS) /* how often it is asked whether it is cancelled */
 
 struct reader {
@@ -25,6 +26,8 @@ struct reader {
 	int fd;
 	uint32_t number; /* of the request */
 	bool is_busy, is_eased;
+	uint32_t asks; /* that were answered meanwhile */
+	uint64_t asks_ns; /* the time that it took us */
 	struct reader_message ask, reply; /* what is asked back */
 };
 
@@ -122,6 +125,8 @@ int reader_begin(struct reader *reader, const struct reader_message *request)
 	if (reader->is_busy)
 		return -EBUSY;
 	reader->stats.asked++;
+	reader->asks = 0;
+	reader->asks_ns = 0;
 	err = send_request(reader, request);
 	/* It ended while there was nothing to do: that is not this request's fault. */
 	if (err && reader->child) {
@@ -141,7 +146,8 @@ int reader_begin(struct reader *reader, const struct reader_message *request)
 static int answer_ask(struct reader *reader, const struct channel_mark *asked)
 {
 	const struct channel_mark mark = {CHANNEL_ANSWER, asked->number};
-	int err = reader->config.answer ? 0 : -EBADMSG;
+	const uint64_t begin_ns = clock_now_ns();
+	int err = reader->config.answer && reader->asks++ < MAX_ASKS ? 0 : -EBADMSG;
 
 	if (!err) {
 		reader_message_begin(&reader->reply, reader->ask.kind);
@@ -152,6 +158,7 @@ static int answer_ask(struct reader *reader, const struct channel_mark *asked)
 		reader_message_close(&reader->reply);
 	}
 	reader_message_close(&reader->ask);
+	reader->asks_ns += clock_now_ns() - begin_ns;
 	return err;
 }
 
@@ -198,11 +205,11 @@ static int wait_for(struct reader *reader, const struct reader_wait *wait,
 		now_ns = clock_now_ns();
 		if (err && err != -EAGAIN)
 			return err == -EPIPE ? err : -EBADMSG;
-		if (!err || now_ns >= wait->deadline_ns)
+		if (!err || now_ns >= wait->deadline_ns + reader->asks_ns)
 			return err;
 		if (wait->is_cancelled && wait->is_cancelled(wait->context))
 			return -ECANCELED;
-		wait_a_while(reader, wait->deadline_ns - now_ns);
+		wait_a_while(reader, wait->deadline_ns + reader->asks_ns - now_ns);
 	}
 }
 

@@ -38,9 +38,10 @@ struct reader_config {
 	void *context;
 };
 
-/* How long to wait. */
+/* How long to wait for the reader. */
 struct reader_wait {
-	uint64_t deadline_ns; /* of clock_now_ns() */
+	uint64_t
+		deadline_ns; /* of clock_now_ns(); what we take to answer what is asked back is not counted */
 	bool (*is_cancelled)(void *context); /* asked every 20 ms; NULL: never */
 	void *context;
 };

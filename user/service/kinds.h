@@ -10,10 +10,13 @@
 
 enum service_kind {
 	SERVICE_STATE = 1, /* state_request.h */
-	SERVICE_OPEN = 2, /* open_request.h; also asked back */
+	SERVICE_OPEN = 2, /* open_request.h */
 	SERVICE_TABLE = 3, /* table_request.h */
 	SERVICE_BUILD_ID = 4, /* build_id_request.h */
 	SERVICE_PROC = 5, /* proc_request.h */
+	SERVICE_NAMES = 6, /* name_request.h */
+	SERVICE_FETCH = 7, /* fetch_request.h; only asked back */
+	SERVICE_OPEN_ELF = 8, /* open_request.h; also asked back */
 };
 
 /* Does what `request` wants; its descriptors are closed by the caller, those of `answer` when it is sent. Returns the answer's status. */

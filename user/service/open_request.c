@@ -10,14 +10,15 @@
 #include "elf/elf_open.h"
 #include "service/service.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
-static bool write_request(struct reader_message *request, const char *root, const char *path,
-			  const struct elf_place *place)
+static bool write_request(struct reader_message *request, enum service_kind kind, const char *root,
+			  const char *path, const struct elf_place *place)
 {
-	reader_message_begin(request, SERVICE_OPEN);
+	reader_message_begin(request, kind);
 	return reader_message_add(request, place, sizeof(*place)) &&
 	       reader_message_add_text(request, path) &&
 	       (!root || reader_message_add_text(request, root));
@@ -54,10 +55,25 @@ int open_ask(struct reader *opener, const struct reader_wait *wait, const char *
 	struct reader_message request, answer;
 	int err;
 
-	if (!write_request(&request, root, path, place))
+	if (!write_request(&request, SERVICE_OPEN, root, path, place))
 		return -ENAMETOOLONG;
 	err = reader_call(opener, &request, wait, &answer);
 	return err ? err : read_answer(&answer);
+}
+
+void open_pass_on(struct reader *opener, const struct reader_wait *wait,
+		  const struct reader_message *ask, struct reader_message *answer)
+{
+	struct elf_place place;
+	const char *root, *path;
+	int err = read_request(ask, &root, &path, &place) ? 0 : -EBADMSG;
+
+	if (!err)
+		err = reader_call(opener, ask, wait, answer);
+	if (err)
+		reader_message_begin(answer, ask->kind);
+	if (err)
+		answer->status = err;
 }
 
 /* ---- in the reader ------------------------------------------------------------------- */
@@ -76,13 +92,25 @@ int32_t open_answer(const struct reader_message *request, struct reader_message 
 	return fd < 0 ? fd : 0;
 }
 
+int32_t open_elf_answer(const struct reader_message *request, struct reader_message *answer)
+{
+	const int32_t status = open_answer(request, answer);
+	char magic[SELFMAG];
+
+	if (!status && !fd_pread_all(answer->fds[0], magic, sizeof(magic), 0) &&
+	    !memcmp(magic, ELFMAG, SELFMAG))
+		return 0;
+	reader_message_close(answer);
+	return status ? status : -ENOEXEC;
+}
+
 static int ask_client(void *context, const char *root, const char *path,
 		      const struct elf_place *place)
 {
 	static struct reader_message ask, answer;
 	int err;
 
-	if (!write_request(&ask, root, path, place))
+	if (!write_request(&ask, SERVICE_OPEN_ELF, root, path, place))
 		return -ENAMETOOLONG;
 	err = service_ask(&ask, &answer);
 	return err ? err : read_answer(&answer);

@@ -6,6 +6,7 @@
 #include "reader/start.h"
 #include "service/build_id_request.h"
 #include "service/kinds.h"
+#include "service/name_request.h"
 #include "service/open_request.h"
 #include "service/proc_request.h"
 #include "service/sandbox.h"
@@ -29,6 +30,8 @@ static const struct {
 	{SERVICE_TABLE, BIT(READER_PARSER), table_answer},
 	{SERVICE_BUILD_ID, BIT(READER_PARSER), build_id_answer},
 	{SERVICE_PROC, BIT(READER_OPENER), proc_answer},
+	{SERVICE_OPEN_ELF, BIT(READER_OPENER), open_elf_answer},
+	{SERVICE_NAMES, BIT(READER_PARSER), names_answer},
 };
 
 static struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* conversion.c - see conversion.h. */
 #include "session/conversion.h"
+#include "session/file_door.h"
 #include "session/name_sources.h"
 #include "session/output_rights.h"
 #include "session/redacted_facts.h"
@@ -72,7 +73,7 @@ static void make_inputs(struct profile_input *inputs, const struct capture_files
 			.recording.facts = &boot->facts,
 			.recording.processes = boot->archive.processes,
 			.recording.objects = boot->archive.objects,
-			.symbol_files = sources->symbol_files,
+			.named_files = sources->named_files,
 			.kernel = sources->kernels[i],
 			.next = i + 1 < captures->count ? &inputs[i + 1] : NULL,
 		};
@@ -198,10 +199,13 @@ static int walk_redacted(struct job *job, struct capture_files *captures,
 static int read_names(struct job *job, struct capture_files *captures, struct progress *whole)
 {
 	struct name_sources sources = {0};
+	struct file_door *door = NULL;
 	struct progress part;
 	size_t i;
-	int err = name_sources_open(&sources, captures, job->options);
+	int err = file_door_open(&door, NULL);
 
+	if (!err)
+		err = name_sources_open(&sources, captures, job->options);
 	for (i = 0; i < captures->count; i++)
 		profile_memory_pause(captures->items[i].archive.memory);
 	progress_split(&part, whole, whole->total, NULL, 1);
@@ -211,6 +215,7 @@ static int read_names(struct job *job, struct capture_files *captures, struct pr
 	for (i = 0; i < captures->count; i++)
 		profile_memory_resume(captures->items[i].archive.memory);
 	name_sources_close(&sources);
+	file_door_close(door);
 	return err;
 }
 

@@ -4,9 +4,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/cancel.h"
 #include "elf/elf_open.h"
 #include "reader/patience.h"
 #include "service/build_id_request.h"
+#include "service/fetch_request.h"
+#include "service/name_request.h"
 #include "service/open_request.h"
 #include "service/proc_request.h"
 
@@ -17,11 +20,17 @@
 #define LEAST_NS (20 * NS_PER_MS)
 #define MOST_NS PATIENCE_MAX_NS
 #define UNHURRIED_NS (3 * NS_PER_SEC)
+/* For names of a file; halved for each that was late: what one may cost, many may not. */
+#define NAMES_NS (10 * NS_PER_SEC)
+#define NAMES_LEAST_NS (NS_PER_SEC / 4)
 
 struct file_door {
 	struct elf_door door;
 	struct reader *opener, *parser;
 	struct patience *patience; /* NULL: there is time */
+	struct name_door names;
+	const struct name_question *question; /* that is being asked; NULL: none */
+	uint32_t late_count; /* files whose names took too long */
 };
 
 /* Not all patience for one file, and never too little for a reader that has to be started first. */
@@ -32,12 +41,21 @@ static uint64_t limit_ns(struct file_door *door, uint64_t now_ns)
 	return ns < LEAST_NS ? LEAST_NS : ns > MOST_NS ? MOST_NS : ns;
 }
 
+static bool is_cancelled(void *context)
+{
+	const struct file_door *door = context;
+
+	return door->question && cancel_look(door->question->cancel);
+}
+
 static struct reader_wait begin_wait(struct file_door *door)
 {
 	const uint64_t now_ns = clock_now_ns();
 
 	return (struct reader_wait){
 		.deadline_ns = now_ns + (door->patience ? limit_ns(door, now_ns) : UNHURRIED_NS),
+		.is_cancelled = is_cancelled,
+		.context = door,
 	};
 }
 
@@ -74,6 +92,54 @@ static int read_proc(void *context, pid_t pid, const char *name, size_t max_byte
 	return end_wait(door, proc_ask(door->opener, &wait, pid, name, max_bytes, text, length));
 }
 
+/* ---- names --------------------------------------------------------------------------- */
+
+/* What a parser needs to find names, besides the file that it has. */
+static void answer_parser(void *context, const struct reader_message *ask,
+			  struct reader_message *answer)
+{
+	struct file_door *door = context;
+	const struct reader_wait wait = begin_wait(door);
+
+	answer->status = -EOPNOTSUPP;
+	if (door->question && ask->kind == SERVICE_OPEN_ELF)
+		open_pass_on(door->opener, &wait, ask, answer);
+	else if (door->question && ask->kind == SERVICE_FETCH)
+		fetch_for_parser(door->question->search, ask, answer);
+}
+
+static int ask_once(struct file_door *door, const struct name_question *question,
+		    struct name_answer *out)
+{
+	const uint64_t ns = door->late_count < 8 ? NAMES_NS >> door->late_count : 0;
+	const struct reader_wait wait = {
+		.deadline_ns = clock_now_ns() + (ns < NAMES_LEAST_NS ? NAMES_LEAST_NS : ns),
+		.is_cancelled = is_cancelled,
+		.context = door,
+	};
+
+	return names_ask(door->parser, &wait, question, out);
+}
+
+/* Others may have taken the memory that there was, and a parser may die of something else than this file: it has a second one. */
+static int ask_names(void *context, const struct name_question *question, struct name_answer *out)
+{
+	struct file_door *door = context;
+	int err;
+
+	door->question = question;
+	err = ask_once(door, question, out);
+	if (err == -E2BIG || err == -EPIPE) {
+		reader_end(door->parser);
+		err = ask_once(door, question, out);
+	}
+	door->question = NULL;
+	door->late_count += err == -ETIMEDOUT;
+	return err == -ECANCELED ? -EINTR : err;
+}
+
+/* ---- all of it ------------------------------------------------------------------------- */
+
 int file_door_open(struct file_door **out, struct patience *patience)
 {
 	struct file_door *door = calloc(1, sizeof(*door));
@@ -83,9 +149,14 @@ int file_door_open(struct file_door **out, struct patience *patience)
 		return -ENOMEM;
 	door->patience = patience;
 	door->door = (struct elf_door){open_file, read_build_id, read_proc, door};
+	door->names = (struct name_door){ask_names, door};
 	err = reader_open(&door->opener, &(struct reader_config){.role = READER_OPENER});
 	if (!err)
-		err = reader_open(&door->parser, &(struct reader_config){.role = READER_PARSER});
+		err = reader_open(&door->parser, &(struct reader_config){
+							 .role = READER_PARSER,
+							 .answer = answer_parser,
+							 .context = door,
+						 });
 	if (err) {
 		file_door_close(door);
 		return err;
@@ -93,6 +164,7 @@ int file_door_open(struct file_door **out, struct patience *patience)
 	reader_prepare(door->opener);
 	reader_prepare(door->parser);
 	elf_open_through(&door->door);
+	names_ask_through(&door->names);
 	*out = door;
 	return 0;
 }
@@ -117,6 +189,8 @@ void file_door_close(struct file_door *door)
 		log_stats(door->parser, READER_PARSER);
 	if (elf_door() == &door->door)
 		elf_open_through(NULL);
+	if (name_door() == &door->names)
+		names_ask_through(NULL);
 	reader_close(door->opener);
 	reader_close(door->parser);
 	free(door);

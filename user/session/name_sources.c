@@ -9,7 +9,7 @@
 #include "session/machine_facts.h"
 #include "elf/debuginfod.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbol_files.h"
+#include "symbol/named_files.h"
 #include "target/object.h"
 
 #include <errno.h>
@@ -54,28 +54,39 @@ static void recognise_files(const struct captured_boot *boot, const char *boot_i
 
 /* ---- opening ------------------------------------------------------------------------ */
 
+static int fetch(void *context, const uint8_t *build_id, size_t build_id_bytes, bool wants_debug)
+{
+	int fd, err = debuginfod_find(context, build_id, build_id_bytes, wants_debug, &fd);
+
+	return err ? err : fd;
+}
+
 static int open_debuginfod(struct name_sources *sources, const struct conversion_options *options)
 {
 	const struct debuginfod_options client = {.progress = options->on_download};
-	int err = debuginfod_open(&sources->search.debuginfod, &client);
+	int err = debuginfod_open(&sources->debuginfod, &client);
 
 	if (err == -ENOSYS)
 		warning_say(options->warnings, "debuginfod",
 			    "not asked, for libdebuginfod.so.1 is missing; install "
 			    "libdebuginfod1 (a static geckobpf cannot use it)");
-	return err == -ENOSYS ? 0 : err;
+	if (err)
+		return err == -ENOSYS ? 0 : err;
+	sources->search.fetch = fetch;
+	sources->search.context = sources->debuginfod;
+	return 0;
 }
 
-static int open_symbol_files(struct name_sources *sources, const struct conversion_options *options)
+static int open_files(struct name_sources *sources, const struct conversion_options *options)
 {
-	const struct symbol_options symbols = {.search = &sources->search};
+	const struct named_options symbols = {.search = &sources->search};
 	int err = 0;
 
 	sources->search.dirs = options->symbol_dirs;
 	sources->search.dir_count = options->symbol_dir_count;
 	if (options->debuginfod)
 		err = open_debuginfod(sources, options);
-	return err ? err : symbol_files_open(&sources->symbol_files, &symbols);
+	return err ? err : named_files_open(&sources->named_files, &symbols);
 }
 
 static int open_kernel(struct kernel_symbols **out, const struct archive *archive,
@@ -112,7 +123,7 @@ int name_sources_open(struct name_sources *sources, const struct capture_files *
 		recognise_files(&captures->items[i], machine.boot_id);
 	if (options->addresses)
 		return 0;
-	err = open_symbol_files(sources, options);
+	err = open_files(sources, options);
 	for (i = 0; i < sources->count && !err; i++)
 		err = open_kernel(&sources->kernels[i], &captures->items[i].archive,
 				  options->warnings);
@@ -126,7 +137,7 @@ void name_sources_close(struct name_sources *sources)
 	for (i = 0; sources->kernels && i < sources->count; i++)
 		kernel_symbols_close(sources->kernels[i]);
 	free(sources->kernels);
-	symbol_files_close(sources->symbol_files);
-	debuginfod_close(sources->search.debuginfod);
+	named_files_close(sources->named_files);
+	debuginfod_close(sources->debuginfod);
 	*sources = (struct name_sources){0};
 }

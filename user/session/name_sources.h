@@ -13,11 +13,13 @@
 struct capture_files;
 struct conversion_options;
 struct kernel_symbols;
-struct symbol_files;
+struct debuginfod;
+struct named_files;
 
 struct name_sources {
 	struct file_search search;
-	struct symbol_files *symbol_files; /* NULL: addresses are wanted */
+	struct debuginfod *debuginfod; /* NULL: not asked */
+	struct named_files *named_files; /* NULL: addresses are wanted */
 	struct kernel_symbols **kernels; /* of each boot; NULL: not known */
 	size_t count;
 };

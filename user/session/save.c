@@ -18,7 +18,7 @@
 #include "session/save.h"
 #include "session/state.h"
 #include "symbol/kernel_symbols.h"
-#include "symbol/symbol_files.h"
+#include "symbol/named_files.h"
 #include "target/command.h"
 #include "target/process.h"
 
@@ -91,7 +91,7 @@ struct writing {
 	struct gathered_facts gathered;
 	struct progress_view *view; /* NULL: not shown */
 	struct progress whole;
-	struct symbol_files *symbol_files;
+	struct named_files *named_files;
 	struct kernel_symbols *kernel;
 };
 
@@ -120,14 +120,14 @@ static int open_symbols(struct session *session, struct writing *writing, bool r
 {
 	const struct file_search search = {.dirs = session->config->symbol_dirs,
 					   .dir_count = session->config->symbol_dir_count};
-	const struct symbol_options options = {.search = &search, .cancel = &session->cancel};
+	const struct named_options options = {.search = &search, .cancel = &session->cancel};
 	int err;
 
 	*kernel_error = 0;
 	/* A raw capture can have the names later, on another day. */
 	if (session->config->addresses || raw)
 		return 0;
-	err = symbol_files_open(&writing->symbol_files, &options);
+	err = named_files_open(&writing->named_files, &options);
 	if (!err && session->config->kernel_stacks)
 		*kernel_error = open_kernel_symbols(session, writing);
 	return *kernel_error == -ENOMEM ? -ENOMEM : err;
@@ -136,9 +136,9 @@ static int open_symbols(struct session *session, struct writing *writing, bool r
 static void close_symbols(struct writing *writing)
 {
 	kernel_symbols_close(writing->kernel);
-	symbol_files_close(writing->symbol_files);
+	named_files_close(writing->named_files);
 	writing->kernel = NULL;
-	writing->symbol_files = NULL;
+	writing->named_files = NULL;
 }
 
 /* Everything that can be said before the profile is written. */
@@ -221,7 +221,7 @@ static int write_to(struct session *session, struct writing *writing, const char
 		.recording.processes = session->processes,
 		.recording.objects = session->objects,
 		.filter.each_process = session->config->each_process,
-		.symbol_files = writing->symbol_files,
+		.named_files = writing->named_files,
 		.kernel = writing->kernel,
 		.progress = &part,
 		.stages = &session->stages,

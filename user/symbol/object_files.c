@@ -13,29 +13,29 @@
 #define ROOT_BYTES sizeof("/proc/-2147483648/root")
 
 struct object_file {
-	struct symbol_file *file; /* NULL: not asked for so far */
-	char *root; /* borrowed by the symbol files */
+	struct named_file *file; /* NULL: not asked for so far */
+	char *root; /* borrowed by the named files */
 	bool is_other; /* what is at the path now is not what was mapped */
 };
 
 struct object_files {
-	struct symbol_files *symbol_files;
+	struct named_files *named_files;
 	bool owns_symbol_files;
 	struct object_file *items; /* by object number */
 	size_t count, capacity;
 };
 
-int object_files_open(struct object_files **out, struct symbol_files *symbol_files)
+int object_files_open(struct object_files **out, struct named_files *named_files)
 {
 	struct object_files *files = calloc(1, sizeof(*files));
 	int err = 0;
 
 	if (!files)
 		return -ENOMEM;
-	files->symbol_files = symbol_files;
-	files->owns_symbol_files = !symbol_files;
+	files->named_files = named_files;
+	files->owns_symbol_files = !named_files;
 	if (files->owns_symbol_files)
-		err = symbol_files_open(&files->symbol_files, NULL);
+		err = named_files_open(&files->named_files, NULL);
 	if (err) {
 		free(files);
 		return err;
@@ -51,7 +51,7 @@ void object_files_close(struct object_files *files)
 	if (!files)
 		return;
 	if (files->owns_symbol_files)
-		symbol_files_close(files->symbol_files);
+		named_files_close(files->named_files);
 	for (i = 0; i < files->count; i++)
 		free(files->items[i].root);
 	free(files->items);
@@ -114,36 +114,44 @@ static int find_source(const struct object *object, struct object_file *item,
 	return object->is_recorded ? -ENOENT : vdso_source(source);
 }
 
-/* Whether what lies at the object's path now is not what was mapped: another build. */
-static bool is_other_file(const struct object *object, struct symbol_file *file)
+/* *is_other: whether what lies at the object's path now is not what was mapped: another build. 0, -EINTR or -ENOMEM. */
+static int compare_builds(const struct object *object, struct named_file *file, bool *is_other)
 {
 	struct build_id found = {0};
 	uint64_t base;
+	size_t size;
+	int err;
 
+	*is_other = false;
 	if (!object->build_id.size)
-		return false; /* not known, so not worth reading the file for */
-	if (symbol_file_base(file, &base))
-		return false; /* nothing is there */
-	found.size = (uint8_t)symbol_file_build_id(file, found.bytes, sizeof(found.bytes));
-	return !build_id_equal(&found, &object->build_id);
+		return 0; /* not known, so not worth reading the file for */
+	err = named_file_base(file, &base);
+	if (err)
+		return err == -ENOMEM || err == -EINTR ? err : 0; /* nothing is there */
+	err = named_file_build_id(file, found.bytes, sizeof(found.bytes), &size);
+	found.size = (uint8_t)size;
+	*is_other = !build_id_equal(&found, &object->build_id);
+	return err;
 }
 
 static int add_file(struct object_files *files, const struct object *object,
 		    struct object_file *item)
 {
 	struct symbol_source source = {.path = object->path, .fd = -1};
+	struct named_file *file;
 	int err = find_source(object, item, &source);
 
 	if (!err)
-		err = symbol_files_add(files->symbol_files, &source, &item->file);
+		err = named_files_add(files->named_files, &source, &file);
+	if (!err && source.fd < 0 && !source.image && !source.build_id)
+		err = compare_builds(object, file, &item->is_other);
 	if (!err)
-		item->is_other = source.fd < 0 && !source.image && !source.build_id &&
-				 is_other_file(object, item->file);
+		item->file = file;
 	return err;
 }
 
 int object_files_get(struct object_files *files, const struct object *object,
-		     struct symbol_file **out)
+		     struct named_file **out)
 {
 	struct object_file *item;
 	int err = object->kind == OBJECT_ANONYMOUS ? -ENOENT : make_item(files, object->number);
@@ -169,8 +177,8 @@ enum symbol_trouble object_files_trouble(const struct object_files *files,
 	if (!item || !item->file)
 		return SYMBOL_TROUBLE_NO_BUILD_ID;
 	if (!item->is_other)
-		return symbol_file_trouble(item->file, other);
-	other->build_id_bytes =
-		symbol_file_build_id(item->file, other->build_id, sizeof(other->build_id));
+		return named_file_trouble(item->file, other);
+	(void)named_file_build_id(item->file, other->build_id, sizeof(other->build_id),
+				  &other->build_id_bytes);
 	return SYMBOL_TROUBLE_OTHER_BUILD;
 }

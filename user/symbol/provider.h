@@ -71,7 +71,6 @@ struct symbol_provider {
 };
 
 extern const struct symbol_provider elf_provider; /* symbols of the file that is mapped there */
-extern const struct symbol_provider function_provider; /* what stripping leaves of that file's */
 extern const struct symbol_provider kernel_provider; /* the kernel's own list */
 
 #endif

@@ -3,16 +3,12 @@
  * symbol_files.c - see symbol_files.h.
  *
  * A file is read in two steps, each when it is first needed: its layout (segments, build id), then
- * its symbols. It is open only meanwhile. An address that was asked for before costs one hash
- * lookup.
+ * its symbols. It is open only meanwhile.
  *
- *   offset --cache--> symbol --(first time: demangle, intern)--> name
- *      \--layout--> address --table--^
+ *   offset --layout--> address --table--> symbol --(first time: demangle, intern)--> name
  */
 #include "symbol/symbol_files.h"
-#include "base/cancel.h"
 #include "base/intern.h"
-#include "base/u64_map.h"
 #include "elf/debug_file.h"
 #include "symbol/demangle.h"
 #include "elf/elf_file.h"
@@ -32,8 +28,6 @@
 #define STUB_SUFFIX "@plt"
 /* The largest functions without a size that libraries export, such as those of openh264, have 3 KiB. */
 #define GUESS_MAX_BYTES 4096
-/* In the cache: the index + 1 of the symbol, or this. */
-#define NO_SYMBOL 0
 
 struct symbol_file {
 	struct symbol_file *next;
@@ -49,7 +43,6 @@ struct symbol_file {
 	struct elf_layout layout;
 	struct symbol_table *table;
 	struct function_list *functions;
-	struct u64_map cache; /* of file offsets */
 	uint64_t answer_bytes; /* of its names that were answered */
 };
 
@@ -77,7 +70,6 @@ int symbol_files_open(struct symbol_files **out, const struct symbol_options *op
 	if (options && options->search)
 		files->search = *options->search;
 	files->raw_names = options && options->raw_names;
-	files->budget.cancel = options ? options->cancel : NULL;
 	err = intern_open(&files->names);
 	if (err) {
 		free(files);
@@ -92,7 +84,6 @@ static void close_file(struct symbol_file *file)
 	elf_layout_free(&file->layout);
 	symbol_table_close(file->table);
 	function_list_close(file->functions);
-	u64_map_clear(&file->cache);
 	free(file);
 }
 
@@ -174,16 +165,10 @@ static int read_layout(struct symbol_file *file)
 	return err;
 }
 
-/* Calls `read`, unless all is to be given up. */
-static int read_unless_cancelled(struct symbol_file *file, int (*read)(struct symbol_file *file))
-{
-	return cancel_look(file->files->budget.cancel) ? -EINTR : read(file);
-}
-
-/* What was found out stays; only lack of memory may pass, and what was given up is not known. */
+/* What was found out stays; only lack of memory may pass. */
 static bool is_found_out(int err)
 {
-	return err != -ENOMEM && err != -EINTR;
+	return err != -ENOMEM;
 }
 
 static int need_layout(struct symbol_file *file)
@@ -192,7 +177,7 @@ static int need_layout(struct symbol_file *file)
 
 	if (file->layout_read)
 		return file->layout_err;
-	err = read_unless_cancelled(file, read_layout);
+	err = read_layout(file);
 	if (!is_found_out(err))
 		return err;
 	file->layout_read = true;
@@ -310,7 +295,7 @@ static int need_symbols(struct symbol_file *file)
 		return err;
 	if (file->symbols_read)
 		return file->symbols_err;
-	err = read_unless_cancelled(file, read_symbols);
+	err = read_symbols(file);
 	if (!is_found_out(err))
 		return err;
 	file->symbols_read = true;
@@ -359,7 +344,7 @@ static int need_functions(struct symbol_file *file)
 		return err;
 	if (file->functions_read)
 		return file->functions_err;
-	err = read_unless_cancelled(file, read_functions);
+	err = read_functions(file);
 	if (!is_found_out(err))
 		return err;
 	file->functions_read = true;
@@ -436,49 +421,56 @@ static int reaches(struct symbol_file *file, const struct table_symbol *symbol, 
 	return 0;
 }
 
-/*
- * Puts the number of the symbol at `offset`, index + 1 or NO_SYMBOL, into *number and into the
- * cache.
- */
-static int find_symbol(struct symbol_file *file, uint64_t offset, uint32_t *number)
+/* The symbol that covers the address. 0, -ENOENT, -ENOMEM. */
+static int find_symbol(struct symbol_file *file, uint64_t address, struct table_symbol **out)
 {
-	struct table_symbol *symbol = NULL;
-	uint64_t address;
-	bool is_in = false;
-	int err = 0;
+	struct table_symbol *symbol = symbol_table_find(file->table, address);
+	bool is_in;
+	int err = symbol ? reaches(file, symbol, address, &is_in) : -ENOENT;
 
-	*number = NO_SYMBOL;
-	if (!elf_layout_address(&file->layout, offset, &address))
-		symbol = symbol_table_find(file->table, address);
-	if (symbol)
-		err = reaches(file, symbol, address, &is_in);
-	if (err)
-		return err;
-	if (is_in)
-		*number = (uint32_t)symbol_table_index(file->table, symbol) + 1;
-	return u64_map_put(&file->cache, offset, *number);
+	if (!err && !is_in)
+		err = -ENOENT;
+	if (!err)
+		*out = symbol;
+	return err;
+}
+
+/* Around `offset`, which is at `address`, as far as lines and guesses go: for which offsets the symbol is the answer. */
+static void find_extent(const struct symbol_file *file, const struct table_symbol *symbol,
+			uint64_t offset, uint64_t address, struct symbol *out)
+{
+	uint64_t from, to;
+
+	out->first = offset;
+	out->end = offset + 1;
+	if (file->is_go || (file->is_stripped && symbol->flags & TABLE_SYMBOL_GUESSED))
+		return;
+	symbol_table_extent(file->table, symbol, address, &from, &to);
+	elf_layout_extent(&file->layout, offset, &out->first, &out->end);
+	if (address - from < offset - out->first)
+		out->first = offset - (address - from);
+	if (to - address < out->end - offset)
+		out->end = offset + (to - address);
 }
 
 int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct symbol *out)
 {
 	struct table_symbol *symbol;
-	uint32_t number;
+	uint64_t address;
 	int err = need_symbols(file);
 
-	number = u64_map_get(&file->cache, offset);
-	if (!err && number == U64_MAP_NONE)
-		err = find_symbol(file, offset, &number);
-	if (err)
-		return err;
-	if (number == NO_SYMBOL)
-		return -ENOENT;
-	symbol = symbol_table_at(file->table, number - 1);
-	err = need_name(file, symbol);
+	if (!err)
+		err = elf_layout_address(&file->layout, offset, &address);
+	if (!err)
+		err = find_symbol(file, address, &symbol);
+	if (!err)
+		err = need_name(file, symbol);
 	if (err)
 		return err;
 	out->name = intern_text(file->files->names, symbol->name, NULL);
 	out->address = symbol->address;
 	out->size = symbol->flags & TABLE_SYMBOL_GUESSED ? 0 : symbol->size;
+	find_extent(file, symbol, offset, address, out);
 	return 0;
 }
 
@@ -507,7 +499,12 @@ int symbol_file_function(struct symbol_file *file, uint64_t offset, struct symbo
 	if (!function_list_find(file->functions, address, &function) ||
 	    address - function.start >= function.size)
 		return -ENOENT;
-	*out = (struct symbol){.address = function.start, .size = function.size};
+	*out = (struct symbol){
+		.address = function.start,
+		.size = function.size,
+		.first = offset,
+		.end = offset + 1,
+	};
 	return function.name ? keep_text(file, function.name, file->files->raw_names, &out->name)
 			     : 0;
 }
@@ -542,32 +539,15 @@ enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct o
 	return file->other.is_there ? SYMBOL_TROUBLE_OTHER_BUILD : SYMBOL_TROUBLE_MISSING;
 }
 
-size_t symbol_file_build_id(struct symbol_file *file, uint8_t *bytes, size_t capacity)
-{
-	size_t size;
-
-	if (need_layout(file))
-		return 0;
-	size = file->layout.build_id_bytes;
-	if (size > capacity)
-		size = capacity;
-	memcpy(bytes, file->layout.build_id, size);
-	return size;
-}
-
-int symbol_file_address(struct symbol_file *file, uint64_t offset, uint64_t *address)
+int symbol_file_layout(struct symbol_file *file, const struct elf_layout **out)
 {
 	int err = need_layout(file);
 
-	return err ? err : elf_layout_address(&file->layout, offset, address);
+	*out = &file->layout;
+	return err;
 }
 
-int symbol_file_base(struct symbol_file *file, uint64_t *base)
+void symbol_file_reopen(struct symbol_file *file, int fd)
 {
-	int err = need_layout(file);
-
-	if (err)
-		return err;
-	*base = file->layout.base;
-	return 0;
+	file->source.fd = fd;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * symbol_files.h - the files that symbols are read from: from a place in one to the function's name.
+ * symbol_files.h - the files that symbols are read from, by whoever is asked for names (answering.h): from a place in one to
+ * the function's name.
  *
  * A file's symbols are read when the first address in it is asked for: .symtab, .dynsym, the
  * .symtab of .gnu_debugdata (xz), and that of a separate debug file found by build id or debug
@@ -16,7 +17,6 @@
 
 #include "elf/file_search.h"
 
-struct cancel;
 struct symbol_files;
 struct symbol_file;
 
@@ -24,6 +24,8 @@ struct symbol {
 	const char *name; /* demangled, valid UTF-8, not empty; NULL: see symbol_file_function() */
 	uint64_t address; /* where it starts: a virtual address of the ELF file */
 	uint64_t size; /* bytes; 0: not known */
+	/* Offsets in the file, among them the one that was asked for: for all of them the answer is the same. */
+	uint64_t first, end;
 };
 
 /* Where the symbols of one file are. All is borrowed until symbol_files_close(). */
@@ -45,8 +47,6 @@ struct symbol_options {
 	/* where else files are, copied; what it points to is borrowed; NULL: nowhere */
 	const struct file_search *search;
 	bool raw_names; /* do not demangle */
-	struct cancel
-		*cancel; /* borrowed: then no file is read any more, which is -EINTR; NULL: never */
 };
 
 /* `options` may be NULL. 0 or -ENOMEM. */
@@ -78,11 +78,11 @@ struct symbol_line {
 /* Where in the source that code is, which Go's files say. As symbol_file_lookup(); -ENOENT: the file does not say. */
 int symbol_file_line(struct symbol_file *file, uint64_t offset, struct symbol_line *out);
 
-/*
- * The build id, at most `capacity` bytes of it; returns its size, 0 if it has none or cannot be
- * read.
- */
-size_t symbol_file_build_id(struct symbol_file *file, uint8_t *bytes, size_t capacity);
+/* How the file's offsets become virtual addresses, and its build id: borrowed. 0 or as symbol_file_lookup(). */
+int symbol_file_layout(struct symbol_file *file, const struct elf_layout **out);
+
+/* From now on it is open as `fd`, or -1: see struct symbol_source. */
+void symbol_file_reopen(struct symbol_file *file, int fd);
 
 /* Why code in a file has no name. */
 enum symbol_trouble {
@@ -91,16 +91,12 @@ enum symbol_trouble {
 	SYMBOL_TROUBLE_OTHER_BUILD, /* not found, but another build of it was */
 	SYMBOL_TROUBLE_NO_BUILD_ID, /* it is not known what to look for */
 	SYMBOL_TROUBLE_TOO_LARGE, /* it has more symbols, or names, than are read */
+	SYMBOL_TROUBLE_LATE, /* to read it took too long, or it hangs */
+	SYMBOL_TROUBLE_DIED, /* whoever read it died of it */
+	SYMBOL_TROUBLE_COUNT,
 };
 
 /* After a lookup. *other: the file that was met instead, for SYMBOL_TROUBLE_OTHER_BUILD. */
 enum symbol_trouble symbol_file_trouble(const struct symbol_file *file, struct other_file *other);
-
-/*
- * How the file's offsets become virtual addresses, and the lowest page it loads. 0 or as
- * symbol_file_lookup().
- */
-int symbol_file_address(struct symbol_file *file, uint64_t offset, uint64_t *address);
-int symbol_file_base(struct symbol_file *file, uint64_t *base);
 
 #endif

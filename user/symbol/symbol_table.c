@@ -13,7 +13,6 @@
  */
 #include "symbol/symbol_table.h"
 #include "base/array.h"
-#include "base/cancel.h"
 #include "symbol/address_sort.h"
 #include "elf/elf_entries.h"
 #include "elf/elf_file.h"
@@ -168,8 +167,6 @@ static int add_entries(void *context, const char *entries, size_t count)
 	struct symbol_table *table = filling->table;
 	size_t i;
 
-	if (cancel_look(table->budget->cancel))
-		return -EINTR;
 	for (i = 0; i < count; i++) {
 		Elf64_Sym symbol;
 
@@ -413,10 +410,10 @@ int symbol_table_finish(struct symbol_table *table)
 
 /* ---- looking up --------------------------------------------------------------- */
 
-struct table_symbol *symbol_table_find(struct symbol_table *table, uint64_t address)
+/* How many symbols start at `address` or before. */
+static size_t count_started(const struct symbol_table *table, uint64_t address)
 {
 	size_t low = 0, high = table->count;
-	uint32_t number;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -426,23 +423,41 @@ struct table_symbol *symbol_table_find(struct symbol_table *table, uint64_t addr
 		else
 			high = middle;
 	}
-	number = covering(table, (uint32_t)low, address);
+	return low;
+}
+
+struct table_symbol *symbol_table_find(struct symbol_table *table, uint64_t address)
+{
+	uint32_t number = covering(table, (uint32_t)count_started(table, address), address);
+
 	return number ? &table->items[number - 1] : NULL;
+}
+
+/* Within it others may lie: those that are before the address have ended, and the next one has not begun. */
+void symbol_table_extent(const struct symbol_table *table, const struct table_symbol *symbol,
+			 uint64_t address, uint64_t *from, uint64_t *to)
+{
+	const size_t started = count_started(table, address);
+	const struct table_symbol *inner;
+	uint32_t number;
+
+	*from = symbol->address;
+	*to = symbol->size > UINT64_MAX - symbol->address ? UINT64_MAX
+							  : symbol->address + symbol->size;
+	if (started < table->count && table->items[started].address < *to)
+		*to = table->items[started].address;
+	for (number = (uint32_t)started; number; number = inner->outer) {
+		inner = &table->items[number - 1];
+		if (inner == symbol)
+			return;
+		if (inner->address + inner->size > *from)
+			*from = inner->address + inner->size;
+	}
 }
 
 size_t symbol_table_count(const struct symbol_table *table)
 {
 	return table->count;
-}
-
-struct table_symbol *symbol_table_at(struct symbol_table *table, size_t index)
-{
-	return &table->items[index];
-}
-
-size_t symbol_table_index(const struct symbol_table *table, const struct table_symbol *symbol)
-{
-	return (size_t)(symbol - table->items);
 }
 
 const char *symbol_table_name(struct symbol_table *table, const struct table_symbol *symbol)

@@ -61,9 +61,11 @@ int symbol_table_finish(struct symbol_table *table);
 /* The innermost function that covers `address`, or NULL. */
 struct table_symbol *symbol_table_find(struct symbol_table *table, uint64_t address);
 
+/* [*from, *to): the addresses around `address`, for which `symbol` is found, that have the same answer. */
+void symbol_table_extent(const struct symbol_table *table, const struct table_symbol *symbol,
+			 uint64_t address, uint64_t *from, uint64_t *to);
+
 size_t symbol_table_count(const struct symbol_table *table);
-struct table_symbol *symbol_table_at(struct symbol_table *table, size_t index);
-size_t symbol_table_index(const struct symbol_table *table, const struct table_symbol *symbol);
 
 /*
  * As the file has it, valid until the next call; "" if it cannot be read any more. Not for a symbol that is

@@ -9,7 +9,6 @@
 
 static const struct symbol_provider *const providers[] = {
 	&elf_provider,
-	&function_provider,
 	&kernel_provider,
 };
 
