@@ -3,13 +3,15 @@
 
 import os
 import re
+import select
+import signal
 import subprocess
 import time
 
 import hostile
 import hostile_elf
 import hostile_frames
-from harness import Profile, burn, expect, expect_equal, expect_match, wait_until
+from harness import Profile, burn, expect, expect_equal, expect_match, is_alive, wait_until
 from stacks import chain_share
 
 NOBODY = 65534
@@ -68,6 +70,30 @@ def test_symbols(test):
     expect(not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", said), f"it commands the terminal: {said!r}")
     names = {name for thread in Profile(path).find(pid=target.pid) for name in thread.self_samples()}
     expect(any(name.startswith("in_a_hole") for name in names), f"a name in a hole is missing: {sorted(names)}")
+
+
+def test_symbols_cost_a_parser(test):
+    """It has no more memory for names than what is answered takes, whatever the files are."""
+    target = hostile_elf.run(test, hostile_elf.make_all(test.make_directory("made")))
+    recording = test.record_running("--pid", target.pid)
+    burn(target.pid, 1)
+    before = memory_peak(recording.pid)
+    recording.signal(signal.SIGINT)
+    peaks = [before]
+    while is_alive(recording.pid):
+        peaks.append(memory_peak_of_living(recording.pid))
+        select.select([], [], [], 0.005)
+    recording.finish()
+    more = max(peaks) - before
+    expect(more < 24 << 20, f"names took {more >> 20} MB of memory of the recorder")
+
+
+def memory_peak_of_living(pid):
+    """0: it has ended."""
+    try:
+        return memory_peak(pid)
+    except (OSError, TypeError, AttributeError):
+        return 0
 
 
 def memory_peak(pid):

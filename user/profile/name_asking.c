@@ -21,7 +21,7 @@
 
 #include <errno.h>
 
-#define MAX_ADDRESSES (1 << 20) /* of a process; what is met later is asked for then */
+#define MAX_ADDRESSES (1 << 20) /* of all processes; what is met later is asked for then */
 #define IS_ENOUGH 1 /* ends the walk */
 #define MAX_OFFSETS (1 << 16) /* of an object, that are asked for together */
 
@@ -35,8 +35,9 @@ struct name_asking {
 	struct object_files *files;
 	const struct process *process;
 	struct cancel *cancel;
-	struct u64_map met; /* addresses; those from `placed` on are pending */
-	size_t placed, max_count;
+	struct u64_map met; /* addresses of the process; those from `placed` on are pending */
+	size_t placed;
+	size_t left; /* addresses that may be asked for */
 	struct u64_map numbers; /* of objects: where in `lists` */
 	struct {
 		struct offset_list *items;
@@ -58,7 +59,7 @@ static int on_node(void *context, uint32_t node, uint32_t prefix, const struct f
 
 	(void)node;
 	(void)prefix;
-	if (asking->met.count >= asking->max_count)
+	if (asking->met.count >= asking->left)
 		return IS_ENOUGH;
 	if (!frame_is_user(frame) || !frame->value)
 		return 0;
@@ -121,33 +122,58 @@ static int on_sample(void *context, const struct sample_view *sample)
 	return err;
 }
 
-int name_asking_run(struct object_files *files, struct process *process, size_t max_frames,
-		    struct cancel *cancel)
+int name_asking_open(struct name_asking **out, struct object_files *files, size_t max_frames,
+		     struct cancel *cancel)
+{
+	struct name_asking *asking = calloc(1, sizeof(*asking));
+
+	if (!asking)
+		return -ENOMEM;
+	asking->files = files;
+	asking->cancel = cancel;
+	asking->left = max_frames && max_frames < MAX_ADDRESSES ? max_frames : MAX_ADDRESSES;
+	*out = asking;
+	return 0;
+}
+
+void name_asking_close(struct name_asking *asking)
+{
+	size_t i;
+
+	if (!asking)
+		return;
+	for (i = 0; i < asking->lists.count; i++)
+		free(asking->lists.items[i].items);
+	free(asking->lists.items);
+	u64_map_clear(&asking->numbers);
+	u64_map_clear(&asking->met);
+	free(asking);
+}
+
+int name_asking_add(struct name_asking *asking, struct process *process)
 {
 	static const struct profile_visitor visitor = {
 		.restart = on_restart,
 		.node = on_node,
 		.sample = on_sample,
 	};
-	struct name_asking asking = {
-		.files = files,
-		.process = process,
-		.max_count = max_frames && max_frames < MAX_ADDRESSES ? max_frames : MAX_ADDRESSES,
-		.cancel = cancel,
-	};
+	int err = 0;
+
+	asking->process = process;
+	if (process->buffer && asking->left)
+		err = profile_buffer_read(process->buffer, &visitor, asking);
+	asking->left -= asking->met.count < asking->left ? asking->met.count : asking->left;
+	asking->placed = 0;
+	u64_map_reset(&asking->met);
+	return err == IS_ENOUGH ? 0 : err;
+}
+
+int name_asking_finish(struct name_asking *asking)
+{
 	size_t i;
 	int err = 0;
 
-	if (process->buffer)
-		err = profile_buffer_read(process->buffer, &visitor, &asking);
-	if (err == IS_ENOUGH)
-		err = 0;
-	for (i = 0; i < asking.lists.count && !err; i++)
-		err = ask(&asking, &asking.lists.items[i]);
-	for (i = 0; i < asking.lists.count; i++)
-		free(asking.lists.items[i].items);
-	free(asking.lists.items);
-	u64_map_clear(&asking.numbers);
-	u64_map_clear(&asking.met);
+	for (i = 0; i < asking->lists.count && !err; i++)
+		err = ask(asking, &asking->lists.items[i]);
 	return err;
 }

@@ -20,7 +20,6 @@
 #include "profile/gather.h"
 #include "profile/libs.h"
 #include "profile/marker.h"
-#include "profile/name_asking.h"
 #include "profile/process_name.h"
 #include "profile/sink.h"
 #include "profile/stacks.h"
@@ -553,9 +552,6 @@ static int read_image(struct process_walk *walk, const struct gather_image *imag
 {
 	int err = open_image(walk, image);
 
-	if (!err && walk->pass->symbols)
-		err = name_asking_run(libs_files(walk->pass->libs), walk->process,
-				      walk->pass->input->max_frames, walk->pass->input->cancel);
 	if (!err)
 		err = read_buffer(walk, progress);
 	if (!err && (walk->sample_count || keep_empty))

@@ -8,10 +8,12 @@
 
 #include "base/cancel.h"
 #include "base/progress.h"
+#include "base/stages.h"
 #include "buffer/profile_buffer.h"
 #include "profile/family.h"
 #include "profile/gather.h"
 #include "profile/libs.h"
+#include "profile/name_asking.h"
 #include "profile/process_walk.h"
 #include "profile/sink.h"
 #include "profile/tally.h"
@@ -111,6 +113,31 @@ static int find_places(struct profile_pass *pass, const struct gathering *gather
 	return err;
 }
 
+/* For all processes that are to be read. */
+static int ask_for_names(struct profile_pass *pass, const struct gathering *gathering)
+{
+	struct name_asking *asking;
+	size_t i, image;
+	int err = name_asking_open(&asking, libs_files(pass->libs), pass->input->max_frames,
+				   pass->input->cancel);
+
+	if (err)
+		return err;
+	stages_enter(pass->input->stages, "reading");
+	for (i = 0; i < gathering->track_count && !err; i++) {
+		const struct gather_track *track = &gathering->tracks[i];
+
+		if (!profile_filter_process(&pass->input->filter, track->process))
+			continue;
+		for (image = 0; image < track->image_count && !err; image++)
+			err = name_asking_add(asking, track->images[image].process);
+	}
+	if (!err)
+		err = name_asking_finish(asking);
+	name_asking_close(asking);
+	return err;
+}
+
 static int walk_gathering(struct profile_pass *pass, const struct gathering *gathering,
 			  struct progress *all)
 {
@@ -118,6 +145,8 @@ static int walk_gathering(struct profile_pass *pass, const struct gathering *gat
 	int err = find_places(pass, gathering, &family);
 
 	pass->family = family;
+	if (!err && pass->symbols)
+		err = ask_for_names(pass, gathering);
 	if (!err)
 		err = walk_tracks(pass, gathering, all);
 	pass->family = NULL;
