@@ -4,7 +4,7 @@
 import os
 import signal
 
-from harness import busy_children, expect, expect_equal, wait_until
+from harness import busy_children, children, comm, expect, expect_equal, kill, wait_until
 from test_buffer import policies
 from test_failures import failing
 
@@ -21,8 +21,12 @@ def stop(recording):
 
 
 def raised(pid):
-    """Its threads that go before others. Those that compile unwind tables do, for a moment."""
-    return [tid for tid, policy in policies(pid).items() if policy == os.SCHED_RR]
+    """Its threads that go before others."""
+    return [comm(f"{pid}/task/{tid}") for tid, policy in sorted(policies(pid).items()) if policy == os.SCHED_RR]
+
+
+def parsers(recording):
+    return [pid for pid in children(recording.pid) if comm(pid) == "geckobpf-parser"]
 
 
 def test_nothing_is_lost_among_busy_loops(test):
@@ -31,19 +35,38 @@ def test_nothing_is_lost_among_busy_loops(test):
     profile = test.record("--all", "--rate", RATE_HZ, "--duration", SECONDS).finish(patience_s=120)
     profile.expect_nothing_lost()
     log = profile.log()
-    expect_equal(log["recorder_priority"], "SCHED_RR 1", "the priority that the profile tells")
+    expect_equal(log["recorder_priority"], "SCHED_RR 2", "the priority that the profile tells")
     ticks = log["samples_captured"] + log["timer_ticks_missed"]
     expect(ticks > 0.9 * SECONDS * RATE_HZ * os.cpu_count(), f"{ticks} ticks of {os.cpu_count()} CPUs")
 
 
 def test_only_the_recorder_is_raised(test):
-    """Not its other threads, and not the command."""
+    """And the thread that raises its readers; not its other threads, and not the command."""
     recording = test.record_running("--", *LOOP)
     command = wait_until(lambda: busy_children(recording.pid), "the command")[0]
-    wait_until(lambda: raised(recording.pid) == [recording.pid], "the recorder's thread alone to go before others")
+    wait_until(lambda: raised(recording.pid) == ["geckobpf", "geckobpf-hurry"], "the recorder's thread to go before others")
     expect_equal(os.sched_getscheduler(command), os.SCHED_OTHER, "how the command is scheduled")
     expect_equal(os.getpriority(os.PRIO_PROCESS, command), 0, "the nice value of the command")
-    expect_equal(stop(recording).log()["recorder_priority"], "SCHED_RR 1", "the priority that the profile tells")
+    expect_equal(stop(recording).log()["recorder_priority"], "SCHED_RR 2", "the priority that the profile tells")
+
+
+def test_readers_are_raised(test):
+    """Behind the recorder, also those that are started when it has no right to raise anybody any more."""
+    recording = test.record_running("--all")
+    for pid in parsers(recording):
+        kill(pid, signal.SIGKILL)
+    before = set(parsers(recording))
+    program = test.copy_target("hot")
+    with open(program, "ab") as file:
+        file.write(b"another file")
+    target = test.start_target(program)
+    wait_until(lambda: set(parsers(recording)) - before, "another parser")
+    for pid in set(parsers(recording)) - before:
+        wait_until(lambda pid=pid: os.sched_getscheduler(pid) == os.SCHED_RR, "it to go before others")
+        expect_equal(os.sched_getparam(pid).sched_priority, 1, "the priority of a parser")
+    expect_equal(os.sched_getparam(recording.pid).sched_priority, 2, "the priority of the recorder")
+    kill(target.pid, signal.SIGKILL)
+    recording.stop()
 
 
 def test_it_can_be_left_alone(test):

@@ -3,7 +3,7 @@
  * priority.h - the CPU for the thread that records, before those that it records.
  *
  * A recorder that has to wait for a busy machine loses samples. It uses a few percent of a CPU at most, so nobody misses
- * what it takes: real-time scheduling at the lowest priority, or where that is not allowed, the best nice value.
+ * what it takes: real-time scheduling at the lowest priority but one, or where that is not allowed, the best nice value.
  * Processes and threads that are made meanwhile have the usual priority.
  *
  * To save takes a whole CPU for a while, which real-time scheduling would keep from all others; but among others it would
@@ -16,7 +16,7 @@
 
 /* Of the calling thread. Zero-initialised: it was not raised. */
 struct priority {
-	/* Its name, as "SCHED_RR 1"; NULL: it goes before nobody. One that is behind others, as it was given, stays there. */
+	/* Its name, as "SCHED_RR 2"; NULL: it goes before nobody. One that is behind others, as it was given, stays there. */
 	const char *now;
 	bool is_ours; /* it was raised here */
 	int error; /* why not, -errno */

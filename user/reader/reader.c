@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "reader/channel.h"
+#include "reader/hurry.h"
 #include "reader/left_behind.h"
 #include "reader/start.h"
 
@@ -111,7 +112,7 @@ static int send_request(struct reader *reader, const struct reader_message *requ
 			return err;
 	}
 	if (reader->is_eased)
-		reader_hurry(reader->child);
+		hurry_up(reader->child);
 	reader->is_eased = false;
 	return channel_send(reader->fd, &mark, request);
 }
@@ -243,7 +244,7 @@ void reader_ease(struct reader *reader)
 {
 	if (!reader->is_busy || reader->is_eased)
 		return;
-	reader_relax(reader->child);
+	hurry_no_more(reader->child);
 	reader->is_eased = true;
 }
 

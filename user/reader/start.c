@@ -7,14 +7,13 @@
 #include "reader/start.h"
 
 #include "base/fd.h"
+#include "reader/hurry.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -81,25 +80,6 @@ static int spawn(enum reader_role role, pid_t *child, int theirs)
 	return -err;
 }
 
-void reader_hurry(pid_t child)
-{
-	const int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
-	struct sched_param param;
-
-	if ((policy == SCHED_RR || policy == SCHED_FIFO) && !sched_getparam(0, &param))
-		(void)sched_setscheduler(child, policy, &param);
-	else
-		(void)setpriority(PRIO_PROCESS, (id_t)child, getpriority(PRIO_PROCESS, 0));
-}
-
-void reader_relax(pid_t child)
-{
-	const struct sched_param param = {0};
-
-	(void)sched_setscheduler(child, SCHED_OTHER, &param);
-	(void)setpriority(PRIO_PROCESS, (id_t)child, 0);
-}
-
 int reader_start(enum reader_role role, pid_t *child, int *fd)
 {
 	int pair[2], err;
@@ -112,7 +92,7 @@ int reader_start(enum reader_role role, pid_t *child, int *fd)
 		fd_close(&pair[0]);
 		return err;
 	}
-	reader_hurry(*child);
+	hurry_up(*child);
 	*fd = pair[0];
 	return 0;
 }

@@ -13,11 +13,4 @@
 /* 0: the child's pid, and our end of the socket; -errno. It has nothing of ours but the other end, and no process group's signals. */
 int reader_start(enum reader_role role, pid_t *child, int *fd);
 
-/*
- * Who is waited for must not be later than who waits: it goes before others as far as we do, where that is allowed. Once
- * it is waited for no more, as everybody else: a file that takes long is not to take a CPU from all.
- */
-void reader_hurry(pid_t child);
-void reader_relax(pid_t child);
-
 #endif

@@ -16,6 +16,7 @@
 #include "capture/publish.h"
 #include "capture/sideband.h"
 #include "capture/sources.h"
+#include "reader/hurry.h"
 #include "recording/records.h"
 #include "session/file_door.h"
 #include "session/no_samples.h"
@@ -149,6 +150,7 @@ void session_close(struct session *session)
 	publisher_close(session->publisher);
 	compile_pool_close(session->pool);
 	file_door_close(session->door);
+	hurry_close();
 	kernel_side_close(session->kernel);
 	records_close(session->records);
 	close_buffers(session);

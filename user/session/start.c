@@ -16,6 +16,7 @@
 #include "capture/rights.h"
 #include "capture/sideband.h"
 #include "capture/sources.h"
+#include "reader/hurry.h"
 #include "recording/records.h"
 #include "session/confinement.h"
 #include "session/file_door.h"
@@ -140,11 +141,13 @@ static int open_drain(struct session *session, struct error *error)
 	return err;
 }
 
-/* They start while the BPF programs load, and may have our priority as long as we may give it. */
+/* They start while the BPF programs load. */
 static int open_readers(struct session *session, struct error *error)
 {
-	int err = compile_pool_open(&session->pool);
+	int err = hurry_open();
 
+	if (!err)
+		err = compile_pool_open(&session->pool);
 	if (!err)
 		err = file_door_open(&session->door, &session->patience);
 	session->patience.left_ns = START_PATIENCE_NS;
