@@ -78,8 +78,10 @@ static void many_jobs(void **state)
 	assert_int_equal(compile_pool_open(&pool), 0);
 	assert_false(compile_pool_next(pool, 0, &result));
 	for (i = 0; i < JOBS; i++) {
-		const struct compile_job job = {
-			.fd = i % 3 ? self : null, .tag = i, .bytes = (i * 7 % JOBS) * 100000};
+		const struct compile_job job = {.fd = i % 3 ? self : null,
+						.tag = i,
+						.bytes = (i * 7 % JOBS) * 100000,
+						.mapped_ns = i * 5 % JOBS};
 
 		assert_int_equal(compile_pool_add(pool, &job), 0);
 	}
@@ -148,14 +150,17 @@ static void failing_allocations(void **state)
 static void order(void **state)
 {
 	const struct compile_turn small = {.bytes = 100}, large = {.bytes = COMPILE_LARGE_BYTES},
-				  hurried = {.bytes = COMPILE_LARGE_BYTES, .is_hurried = true};
+				  hurried = {.bytes = COMPILE_LARGE_BYTES,
+					     .mapped_ns = 2,
+					     .is_hurried = true},
+				  later = {.bytes = 100, .mapped_ns = 1};
 
-	assert_int_equal(compile_rank(&small, 0), compile_rank(&large, 0));
-	assert_true(compile_rank(&small, COMPILE_LIGHT_WORKER) <
-		    compile_rank(&large, COMPILE_LIGHT_WORKER));
-	assert_true(compile_rank(&hurried, 0) < compile_rank(&small, 0));
-	assert_true(compile_rank(&hurried, COMPILE_LIGHT_WORKER) <
-		    compile_rank(&small, COMPILE_LIGHT_WORKER));
+	assert_true(compile_before(&small, &later, 0));
+	assert_true(compile_before(&large, &later, 0));
+	assert_false(compile_before(&small, &large, 0) || compile_before(&large, &small, 0));
+	assert_true(compile_before(&later, &large, COMPILE_LIGHT_WORKER));
+	assert_true(compile_before(&hurried, &small, 0));
+	assert_true(compile_before(&hurried, &small, COMPILE_LIGHT_WORKER));
 }
 
 /* What is hurried is done, too, whether it is known, waits or has begun. */
@@ -168,7 +173,7 @@ static void hurried(void **state)
 
 	assert_int_equal(compile_pool_open(&pool), 0);
 	for (i = 0; i < 4; i++)
-		assert_int_equal(compile_pool_add(pool, &(struct compile_job){self, i, 1}), 0);
+		assert_int_equal(compile_pool_add(pool, &(struct compile_job){self, i, 1, i}), 0);
 	compile_pool_hurry(pool, 3);
 	compile_pool_hurry(pool, 99);
 	for (i = 0; i < 4; i++) {

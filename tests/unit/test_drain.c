@@ -145,9 +145,9 @@ int sideband_update(struct sideband *sideband)
 	return 0;
 }
 
-int publisher_flush(struct publisher *publisher)
+int publisher_flush(struct publisher *publisher, bool may_wait)
 {
-	(void)publisher;
+	(void)publisher, (void)may_wait;
 	flushes++;
 	flushed_at = applied_count;
 	return 0;

@@ -179,7 +179,7 @@ static uint32_t load_for(uint32_t seconds, uint64_t now_ns)
 static void want(uint32_t first, uint32_t count)
 {
 	for (; count--; first++)
-		assert_int_equal(file_tables_want(tables, &objects[first]), 0);
+		assert_int_equal(file_tables_want(tables, &objects[first], NOW), 0);
 }
 
 static void use(uint32_t first, uint32_t count, int change, uint64_t now_ns)
@@ -494,9 +494,9 @@ static int live(void *context)
 		pool = NULL;
 		return err;
 	}
-	err = file_tables_want(tables, &objects[0]);
+	err = file_tables_want(tables, &objects[0], NOW);
 	if (!err)
-		err = file_tables_want(tables, &objects[20]);
+		err = file_tables_want(tables, &objects[20], NOW);
 	if (!err)
 		err = file_tables_load(tables, NOW, clock_now_ns() + 60 * NS_PER_SEC, &changed);
 	file_tables_close(tables);

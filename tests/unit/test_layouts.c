@@ -64,7 +64,7 @@ static int setup(void **state)
 	int err = file_tables_open(&files, &memory, NULL); /* nothing of theirs is compiled */
 
 	for (i = 0; i < 4 && !err; i++)
-		err = file_tables_want(files, &objects[i]);
+		err = file_tables_want(files, &objects[i], NOW);
 	return err ? err : layouts_open(&layouts, mappings, files);
 }
 

@@ -113,8 +113,8 @@ int compile_pool_add(struct compile_pool *pool, const struct compile_job *job)
 	int err = ARRAY_ROOM(&pool->waiting);
 
 	if (!err)
-		pool->waiting.items[pool->waiting.count++] =
-			(struct waiting_job){.job = *job, .turn.bytes = job->bytes};
+		pool->waiting.items[pool->waiting.count++] = (struct waiting_job){
+			.job = *job, .turn = {.bytes = job->bytes, .mapped_ns = job->mapped_ns}};
 	return err;
 }
 
@@ -133,7 +133,7 @@ static struct compile_job take_next(struct compile_pool *pool, size_t worker)
 	size_t first = 0, i;
 
 	for (i = 1; i < pool->waiting.count; i++)
-		if (compile_rank(&items[i].turn, worker) < compile_rank(&items[first].turn, worker))
+		if (compile_before(&items[i].turn, &items[first].turn, worker))
 			first = i;
 	job = items[first].job;
 	memmove(&items[first], &items[first + 1], (--pool->waiting.count - first) * sizeof(*items));

@@ -21,6 +21,7 @@ struct compile_job {
 	int fd; /* of the file, borrowed until it is begun; -1: the vDSO */
 	uint32_t tag; /* the caller's, to know the job by */
 	uint64_t bytes; /* size of the file */
+	uint64_t mapped_ns;
 };
 
 struct compile_result {

@@ -26,6 +26,8 @@
 #define ON_ITS_WAY_NS (200 * NS_PER_US)
 /* A step is for events first, then for samples, so long each. */
 #define HALF_STEP_NS (40 * NS_PER_MS)
+/* How often what events say is published while there are more of them. */
+#define PUBLISH_NS (5 * NS_PER_MS)
 /* What is waited for tables at the end, for samples that need them. */
 #define FINISH_HELD_NS NS_PER_SEC
 /* Events that are read from the control ring before those that are there are applied. */
@@ -50,6 +52,7 @@ struct drain {
 	size_t read; /* from the control ring, at a time */
 	struct budget budget; /* of what is done now */
 	bool has_news; /* events were applied, and nothing published since */
+	uint64_t published_ns;
 	bool is_finishing; /* the programs are gone, so nothing is published for them */
 	bool is_behind;
 	bool leaves_out; /* it counts what is in the rings, and nothing else */
@@ -84,6 +87,21 @@ static void read_events(struct drain *drain, uint64_t before_ns)
 	sideband_read(drain->sideband, on_record, drain);
 }
 
+static void publish_news(struct drain *drain, bool may_wait)
+{
+	drain->has_news = false;
+	if (drain->publisher && publisher_flush(drain->publisher, may_wait))
+		drain->lost_to_memory++;
+	drain->published_ns = clock_now_ns();
+}
+
+/* While there is more: a program that loads a hundred libraries is to have its first ones before the last is opened. */
+static void publish_first_news(struct drain *drain)
+{
+	if (!drain->is_finishing && clock_now_ns() - drain->published_ns >= PUBLISH_NS)
+		publish_news(drain, false);
+}
+
 /* All that are known and happened before `before_ns`; fewer, if that takes too long. */
 static void apply_pending(struct drain *drain, uint64_t before_ns, struct budget *budget)
 {
@@ -95,15 +113,9 @@ static void apply_pending(struct drain *drain, uint64_t before_ns, struct budget
 		apply(drain, record, record->size);
 		free(record);
 		drain->has_news = true;
+		publish_first_news(drain);
 		(void)budget_spend(budget, 1);
 	}
-}
-
-static void publish_news(struct drain *drain)
-{
-	drain->has_news = false;
-	if (drain->publisher && publisher_flush(drain->publisher))
-		drain->lost_to_memory++;
 }
 
 /*
@@ -119,7 +131,7 @@ static void catch_up(struct drain *drain, uint64_t time_ns)
 		apply_pending(drain, time_ns, &endless);
 	} while (drain->known_ns < time_ns);
 	if (drain->has_news)
-		publish_news(drain);
+		publish_news(drain, true);
 }
 
 static int take_events(struct drain *drain, uint64_t before_ns)
@@ -134,7 +146,7 @@ static int take_events(struct drain *drain, uint64_t before_ns)
 	} while (drain->known_ns < before_ns && !budget->is_spent);
 	/* Without news, too: what was waiting for its time, such as the mappings of a process that ended, may be due. */
 	if (!drain->is_finishing)
-		publish_news(drain);
+		publish_news(drain, true);
 	drain->is_behind = budget->is_spent;
 	return drain->dump_error;
 }
@@ -379,7 +391,7 @@ int drain_list_tasks(struct drain *drain)
 {
 	int err = kernel_side_list_tasks(drain->kernel, take_task, drain);
 
-	publish_news(drain);
+	publish_news(drain, true);
 	return err;
 }
 

@@ -194,9 +194,9 @@ static bool has_bytes(const struct object *object)
 	return object->kind == OBJECT_VDSO || (object->kind == OBJECT_FILE && object->fd >= 0);
 }
 
-static int add_job(struct file_tables *tables, struct file_table *file)
+static int add_job(struct file_tables *tables, struct file_table *file, uint64_t mapped_ns)
 {
-	struct compile_job job = {.fd = -1, .tag = file->object->number};
+	struct compile_job job = {.fd = -1, .tag = file->object->number, .mapped_ns = mapped_ns};
 	struct statx status;
 	int err;
 
@@ -229,7 +229,7 @@ static void await(struct file_tables *tables, struct file_table *file)
 		tables->awaited_until_ns = file->wanted_ns + FILE_TABLE_AWAITED_NS;
 }
 
-int file_tables_want(struct file_tables *tables, const struct object *object)
+int file_tables_want(struct file_tables *tables, const struct object *object, uint64_t mapped_ns)
 {
 	struct file_table *file;
 	int err;
@@ -245,7 +245,7 @@ int file_tables_want(struct file_tables *tables, const struct object *object)
 		return 0;
 	file->object = object;
 	file->is_tried = true;
-	err = add_job(tables, file);
+	err = add_job(tables, file, mapped_ns);
 	if (file->is_at_work)
 		await(tables, file);
 	return err;
@@ -268,7 +268,7 @@ static int add_waiting(struct file_tables *tables, uint64_t now_ns)
 			file_set_waits(tables, file, false);
 			file->is_tried = false;
 		} else if (table_store_could_hold(tables->store, &file->size, &gone)) {
-			err = add_job(tables, file);
+			err = add_job(tables, file, now_ns);
 		}
 	}
 	return err;

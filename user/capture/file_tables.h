@@ -60,10 +60,10 @@ int file_tables_open(struct file_tables **out, const struct unwind_memory *memor
 void file_tables_close(struct file_tables *tables);
 
 /*
- * The file's table is loaded with the next load, if that was not tried before. `object` is borrowed until
- * file_tables_forget(). 0 or -ENOMEM.
+ * The file, which was mapped at `mapped_ns`, has its table loaded with the next load, if that was not tried before. `object`
+ * is borrowed until file_tables_forget(). 0 or -ENOMEM.
  */
-int file_tables_want(struct file_tables *tables, const struct object *object);
+int file_tables_want(struct file_tables *tables, const struct object *object, uint64_t mapped_ns);
 
 /*
  * Has compiled what is wanted, and what waits if there is new room; stores what is done by `until_ns` (0: what is done

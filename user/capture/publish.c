@@ -146,7 +146,7 @@ static int want_file(void *context, const struct mapping *mapping)
 {
 	struct publisher *publisher = context;
 
-	return file_tables_want(publisher->files, mapping->object);
+	return file_tables_want(publisher->files, mapping->object, mapping->from_ns);
 }
 
 /* Whose turn it is, of those that were noted; the files that these have mapped are wanted. */
@@ -378,13 +378,14 @@ static int flush(struct publisher *publisher, uint64_t now_ns, uint64_t slice_ns
 	return err;
 }
 
-int publisher_flush(struct publisher *publisher)
+int publisher_flush(struct publisher *publisher, bool may_wait)
 {
 	const uint64_t now_ns = clock_now_ns();
 	const uint64_t until_ns = patience_until(publisher->patience, now_ns);
-	int err, first = load_tables(publisher, now_ns, until_ns, true);
+	int err, first = load_tables(publisher, now_ns, may_wait ? until_ns : 0, true);
 
-	patience_spend(publisher->patience, clock_now_ns());
+	if (may_wait)
+		patience_spend(publisher->patience, clock_now_ns());
 	err = flush(publisher, now_ns, PUBLISHER_SLICE_NS);
 	return first ? first : err;
 }

@@ -41,11 +41,11 @@ void publisher_close(struct publisher *publisher);
 int publisher_note(struct publisher *publisher, struct process *process);
 
 /*
- * Publishes all that was noted, with the tables that there are by now, or are PUBLISHER_WAIT_NS after a file was mapped if
- * there is patience. Those that come later are published with a later flush, PUBLISHER_SLICE_NS after others at the
- * earliest. 0 or -ENOMEM.
+ * Publishes all that was noted, with the tables that there are by now, or (`may_wait`) are PUBLISHER_WAIT_NS after a file
+ * was mapped if there is patience. Those that come later are published with a later flush, PUBLISHER_SLICE_NS after
+ * others at the earliest. 0 or -ENOMEM.
  */
-int publisher_flush(struct publisher *publisher);
+int publisher_flush(struct publisher *publisher, bool may_wait);
 #define PUBLISHER_WAIT_NS (5 * NS_PER_MS) /* those of most files are there by then */
 #define PUBLISHER_SLICE_NS (20 * NS_PER_MS)
 /* The same with all tables that come in `limit_ns`, for which it waits. */
