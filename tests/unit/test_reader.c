@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -33,6 +34,7 @@
 #include "child.h"
 
 #define HOW "GECKOBPF_TEST_READER"
+#define LATE "begins late"
 #define LONG_NS (60 * NS_PER_SEC)
 #define SHORT_NS (50 * NS_PER_MS)
 
@@ -111,6 +113,7 @@ static int run_peer(const char *name)
 {
 	size_t i;
 
+	answer_with(CHANNEL_READY, 0);
 	for (i = 0; i < PEERS; i++)
 		if (!strcmp(peers[i].name, name) &&
 		    !channel_receive(READER_SOCKET, 0, &mark, &message))
@@ -150,6 +153,16 @@ static void answer_nothing(void *context, const struct reader_message *ask,
 	answer->status = -ENOENT;
 }
 
+/* Starts the process, and waits until it has said that it is ready. */
+static void prepare(struct reader *reader)
+{
+	struct pollfd item = {.events = POLLIN};
+
+	reader_prepare(reader);
+	item.fd = reader_fd(reader);
+	assert_int_equal(poll(&item, 1, LONG_NS / NS_PER_MS), 1);
+}
+
 /* Each fails in its own way, which is counted; after it comes another, that does its work. */
 static void hostile_peers(void **state)
 {
@@ -160,12 +173,13 @@ static void hostile_peers(void **state)
 	size_t i;
 
 	for (i = 0; i < PEERS; i++) {
-		const struct reader_wait wait =
-			wait_for(peers[i].error == -ETIMEDOUT ? SHORT_NS : LONG_NS);
+		struct reader_wait wait;
 
 		assert_int_equal(reader_open(&reader, &config), 0);
 		reader_message_begin(&request, 1);
 		setenv(HOW, peers[i].name, 1);
+		prepare(reader);
+		wait = wait_for(peers[i].error == -ETIMEDOUT ? SHORT_NS : LONG_NS);
 		assert_int_equal(reader_call(reader, &request, &wait, &answer), peers[i].error);
 		unsetenv(HOW);
 		assert_false(reader_is_busy(reader));
@@ -211,6 +225,31 @@ static void cancelled(void **state)
 	assert_int_equal(reader_call(reader, &request, &wait, &answer), -ECANCELED);
 	unsetenv(HOW);
 	assert_int_equal(reader_get_stats(reader).cancelled, 1);
+	reader_close(reader);
+}
+
+/* One that is not ready yet is left to become so, and what it answers then is not taken for the answer to another request. */
+static void begins_late(void **state)
+{
+	const struct reader_wait soon = wait_for(SHORT_NS), wait = wait_for(LONG_NS);
+	const struct elf_place anywhere = {0};
+	struct reader *reader = make(READER_OPENER);
+	int status, fd;
+	pid_t child;
+
+	setenv(HOW, LATE, 1);
+	assert_int_equal(open_ask(reader, &soon, NULL, "/dev/null", &anywhere), -EAGAIN);
+	unsetenv(HOW);
+	assert_false(reader_is_busy(reader));
+	child = waitpid(-1, &status, WUNTRACED);
+	assert_true(child > 0 && WIFSTOPPED(status));
+	kill(child, SIGCONT);
+	fd = open_ask(reader, &wait, NULL, "/proc/self/exe", &anywhere);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(open_ask(reader, &wait, NULL, "/dev/null", &anywhere), -ENOEXEC);
+	assert_int_equal(reader_get_stats(reader).started, 1);
+	assert_int_equal(reader_get_stats(reader).late, 1);
 	reader_close(reader);
 }
 
@@ -377,18 +416,15 @@ int main(int argc, char **argv)
 {
 #define TEST(test) cmocka_unit_test_teardown(test, all_gone)
 	const struct CMUnitTest tests[] = {
-		TEST(hostile_peers),
-		TEST(cancelled),
-		TEST(later),
-		TEST(killed_meanwhile),
-		TEST(forked),
-		TEST(opens),
-		TEST(parser_is_shut_in),
-		TEST(failing_allocations),
+		TEST(hostile_peers), TEST(cancelled),         TEST(begins_late),
+		TEST(later),         TEST(killed_meanwhile),  TEST(forked),
+		TEST(opens),         TEST(parser_is_shut_in), TEST(failing_allocations),
 	};
 	const char *how = getenv(HOW);
 
-	if (argc > 1 && how)
+	if (argc > 1 && how && !strcmp(how, LATE))
+		raise(SIGSTOP);
+	else if (argc > 1 && how)
 		return run_peer(how);
 	service_main(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);

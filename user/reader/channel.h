@@ -10,7 +10,8 @@
 
 #include "reader/message.h"
 
-enum channel_what { CHANNEL_REQUEST = 1, CHANNEL_ASK = 2, CHANNEL_ANSWER = 3 };
+/* CHANNEL_READY: what a reader says first, when it is ready for requests. */
+enum channel_what { CHANNEL_REQUEST = 1, CHANNEL_ASK = 2, CHANNEL_ANSWER = 3, CHANNEL_READY = 4 };
 
 /* What a message is besides its contents. */
 struct channel_mark {

@@ -18,6 +18,7 @@
 #define CLOSE_NS (100 * NS_PER_MS) /* one that does not hang has ended by then */
 #define MAX_ASKS 4096 /* in one request; who asks more makes no sense */
 #define LOOK_NS (20 * NS_PER_MS) /* how often it is asked whether it is cancelled */
+#define START_NS (3 * NS_PER_SEC) /* one that is not ready by then never will be */
 
 struct reader {
 	struct reader_config config;
@@ -26,7 +27,9 @@ struct reader {
 	pid_t child; /* 0: none */
 	int fd;
 	uint32_t number; /* of the request */
-	bool is_busy, is_eased;
+	uint32_t owed; /* answers to earlier requests, which nobody waits for any more */
+	uint64_t started_ns;
+	bool is_ready, is_busy, is_eased;
 	uint32_t asks; /* that were answered meanwhile */
 	uint64_t asks_ns; /* the time that it took us */
 	struct reader_message ask, reply; /* what is asked back */
@@ -63,7 +66,8 @@ static void end(struct reader *reader, uint64_t wait_ns)
 	if (reader->child && reader->owner == getpid())
 		left_behind_add(reader->child, wait_ns);
 	reader->child = 0;
-	reader->is_busy = reader->is_eased = false;
+	reader->owed = 0;
+	reader->is_ready = reader->is_busy = reader->is_eased = false;
 }
 
 static void abandon(struct reader *reader)
@@ -91,6 +95,7 @@ static int start(struct reader *reader)
 	if (err)
 		return -EAGAIN;
 	reader->owner = getpid();
+	reader->started_ns = clock_now_ns();
 	reader->stats.started++;
 	return 0;
 }
@@ -175,6 +180,16 @@ static int take(struct reader *reader, struct reader_message *answer)
 		return err;
 	if (mark.number == reader->number && mark.what == CHANNEL_ANSWER)
 		return 0;
+	if (mark.what == CHANNEL_READY && !reader->is_ready) {
+		reader_message_close(answer);
+		reader->is_ready = true;
+		return -EAGAIN;
+	}
+	if (reader->owed && mark.what == CHANNEL_ANSWER) {
+		reader_message_close(answer);
+		reader->owed--;
+		return -EAGAIN;
+	}
 	if (mark.number == reader->number && mark.what == CHANNEL_ASK) {
 		reader->ask = *answer;
 		answer->fd_count = 0;
@@ -269,6 +284,12 @@ int reader_call(struct reader *reader, const struct reader_message *request,
 		err = reader_poll(reader, wait, answer);
 	if (err != -EAGAIN || !reader->is_busy)
 		return err;
+	if (!reader->is_ready && clock_now_ns() - reader->started_ns < START_NS) {
+		reader->is_busy = false;
+		reader->owed++;
+		reader->stats.late++;
+		return -EAGAIN;
+	}
 	reader_give_up(reader);
 	return -ETIMEDOUT;
 }

@@ -5,7 +5,8 @@
  * It is the program that runs, started again as `--reader=ROLE` (service/service.h), and knows nothing of its client but
  * one request at a time. One that is late, dies, or answers what makes no sense is killed and left
  * behind; the next request starts another. So a request that failed says something of its file, and nothing of the
- * next request.
+ * next request. One that has not come to be ready yet is not killed for that, unless it takes seconds: where the machine is so
+ * slow, the next one would not be faster.
  *
  * After a fork(2) the child may go on to use a reader: it gets a process of its own. One thread at a time.
  */
@@ -91,7 +92,10 @@ void reader_ease(struct reader *reader);
 /* Ends a process that has nothing to do, with the memory that it has. */
 void reader_end(struct reader *reader);
 
-/* Both in one. As reader_begin() and reader_poll(), but -ETIMEDOUT where it was late, and is killed. */
+/*
+ * Both in one. As reader_begin() and reader_poll(), but -ETIMEDOUT where it was late, and is killed; -EAGAIN where it is not
+ * ready yet.
+ */
 int reader_call(struct reader *reader, const struct reader_message *request,
 		const struct reader_wait *wait, struct reader_message *answer);
 

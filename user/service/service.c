@@ -101,6 +101,8 @@ static void run(enum reader_role role)
 	sandbox_enter(role);
 	if (role == READER_PARSER)
 		open_through_client();
+	if (channel_send(READER_SOCKET, &(struct channel_mark){CHANNEL_READY, 0}, &service.answer))
+		_exit(EXIT_FAILURE);
 	_exit(serve_all());
 }
 
