@@ -15,7 +15,7 @@ goal that is missed is marked, nothing more; what could not be measured has a ro
 work.c is what gets profiled, micro.c, compress.c and capture.c run parts of geckobpf on their own, bpf_stats.c switches
 the kernel's accounting of BPF programs on for one command. storage.py has the rows of the profile buffer, captures.py
 those of what becomes of it, storm.py those of a machine under load, short.py those of
-processes that are soon gone, workloads.py what is recorded.
+processes that are soon gone, apart.py those of readers and of attacks, workloads.py what is recorded.
 """
 
 import argparse
@@ -35,6 +35,7 @@ import time
 
 sys.dont_write_bytecode = True
 
+import apart  # noqa: E402
 import captures  # noqa: E402
 import short  # noqa: E402
 import storage  # noqa: E402
@@ -437,6 +438,9 @@ MEASUREMENTS = (
     (measure_write, "write 1 M samples as plain JSON .json.gz"),
     (measure_symbols, "symbols: read a large library look up an address kernel's"),
     (measure_mappings, "50,000 mappings: one more look up an address fork, and one more"),
+    (apart.measure_tables, "readers: tables of libLLVM and libclang-cpp"),
+    (apart.measure_compiler, "readers: --all, a compiler: peak memory stop to finished file samples lost CPU of recorder"),
+    (apart.measure_attacks, "readers: --all, all attacks and a compiler: peak memory stop to finished file samples lost CPU"),
     (measure_lines, "lines of product code"),
 )
 

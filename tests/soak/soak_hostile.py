@@ -88,12 +88,14 @@ def those_that_hang(test):
     for flag in ("open", "read"):
         hanging = Hanging(test)
         yield [hanging.program]
-        yield again(5, hanging.program)
+        # Who waits for a page that a reader waits for cannot be killed, either.
+        if flag == "open":
+            yield again(5, hanging.program)
         hanging.hang(flag)
 
 
 def start_all(test):
-    """Behind all others, which they would keep from running."""
+    """Behind all others, which they would keep from running. Returns them."""
     commands = [[test.target(name), *arguments] for name, *arguments in ATTACKS]
     for those in (those_that_map, those_that_come_and_go, those_with_files, those_that_swap, those_that_hang):
         commands += those(test)
@@ -194,6 +196,9 @@ def soak_hostile(test, minutes):
     watch.run(minutes * 60)
     saving_s = watch.stop()
     profile = recording.finish()
+    for process in [compilers, *attackers]:
+        for pid in [*harness.descendants(process.pid), process.pid]:
+            harness.kill(pid, signal.SIGKILL)
     print(recording.stderr)
     print(f"{profile.log()}\n")
     for phase, most in watch.most.items():
