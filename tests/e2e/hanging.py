@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hanging.py DIRECTORY PROGRAM FLAGS: a file system of one file, `f`, with the content of PROGRAM, for everybody.
 
-When the file FLAGS/open or FLAGS/read is there, processes of geckobpf get no answer to that any more, and FLAGS/asked is made. With
-FLAGS/rest it is so with all reads but those of the first and the last page: the file can be told from others, and not be parsed.
+When the file FLAGS/open, FLAGS/read or FLAGS/flush (close) is there, processes of geckobpf get no answer to that any more, and
+FLAGS/asked is made. With FLAGS/rest it is so with all reads but those of the first and the last page: the file can be told from others, and not be parsed.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ import sys
 
 LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE = 1, 2, 3, 14, 15, 18
 FLUSH, INIT, OPENDIR, RELEASEDIR, INTERRUPT = 25, 26, 27, 29, 36
-HANGS = {OPEN: "open", READ: "read"}
+HANGS = {OPEN: "open", READ: "read", FLUSH: "flush"}
 PAGE_BYTES = 4096
 DIRECT_IO = 1  # what others have read is asked for again
 

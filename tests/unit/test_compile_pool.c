@@ -78,7 +78,7 @@ static void many_jobs(void **state)
 	assert_int_equal(compile_pool_open(&pool), 0);
 	assert_false(compile_pool_next(pool, 0, &result));
 	for (i = 0; i < JOBS; i++) {
-		const struct compile_job job = {.fd = i % 3 ? self : null,
+		const struct compile_job job = {.fd = dup(i % 3 ? self : null),
 						.tag = i,
 						.bytes = (i * 7 % JOBS) * 100000,
 						.mapped_ns = i * 5 % JOBS};
@@ -121,12 +121,13 @@ static void the_vdso(void **state)
 
 static int live(void *context)
 {
-	const struct compile_job job = {.fd = *(int *)context};
+	struct compile_job job = {.fd = -1};
 	struct compile_pool *pool;
 	int err = compile_pool_open(&pool);
 
 	if (err)
 		return err;
+	job.fd = dup(*(int *)context);
 	err = compile_pool_add(pool, &job);
 	if (!err) {
 		struct compile_result result = next(pool);
@@ -173,7 +174,8 @@ static void hurried(void **state)
 
 	assert_int_equal(compile_pool_open(&pool), 0);
 	for (i = 0; i < 4; i++)
-		assert_int_equal(compile_pool_add(pool, &(struct compile_job){self, i, 1, i}), 0);
+		assert_int_equal(compile_pool_add(pool, &(struct compile_job){dup(self), i, 1, i}),
+				 0);
 	compile_pool_hurry(pool, 3);
 	compile_pool_hurry(pool, 99);
 	for (i = 0; i < 4; i++) {

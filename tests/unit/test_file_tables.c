@@ -115,7 +115,7 @@ static int setup_memory(void **state)
 	if (fd < 0)
 		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	for (i = 0; i < MAX_FILES; i++)
-		objects[i] = (struct object){.number = i, .fd = fd, .path = "file"};
+		objects[i] = (struct object){.number = i, .fd = fd, .work_fd = -1, .path = "file"};
 	objects[NOT_ELF].fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	objects[TOO_LARGE].fd = open_too_large();
 	chunks = calloc(GB_POOL_CHUNKS, sizeof(*chunks));
@@ -434,6 +434,7 @@ static void make_greedy(uint32_t number)
 	assert_int_equal(pwrite(fd, made.bytes, made.size, 0), made.size);
 	assert_int_equal(fchown(fd, GREEDY_OWNER, GREEDY_OWNER), 0);
 	objects[GREEDY + number].fd = fd;
+	objects[GREEDY + number].file.owner = GREEDY_OWNER;
 	free(made.bytes);
 }
 

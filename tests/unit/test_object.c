@@ -19,166 +19,13 @@
 #include "target/object.h"
 
 #include "alloc.h"
-
-#define PAGE 4096
-#define BUDGET 100
-
-static char dir[] = "/tmp/test_object.XXXXXX";
-static struct objects *objects;
-
-static int make_dir(void **state)
-{
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	return rmdir(dir);
-}
-
-static int open_objects(void **state)
-{
-	return objects_open(&objects, BUDGET);
-}
-
-static int close_objects(void **state)
-{
-	objects_close(objects);
-	return 0;
-}
-
-/* ---- files ------------------------------------------------------------------------------------- */
-
-/* A page that is an ELF file with nothing but a build id of 20 bytes `seed`. */
-struct elf_page {
-	Elf64_Ehdr header;
-	Elf64_Phdr program;
-	Elf64_Nhdr note;
-	char name[4];
-	uint8_t desc[20];
-	uint8_t rest[PAGE - sizeof(Elf64_Ehdr) - sizeof(Elf64_Phdr) - sizeof(Elf64_Nhdr) - 24];
-};
-
-static struct build_id id_of(uint8_t seed)
-{
-	struct build_id id = {.size = 20};
-
-	memset(id.bytes, seed, 20);
-	return id;
-}
-
-static void write_elf(int fd, uint8_t seed)
-{
-	struct elf_page page = {
-		.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-			   .e_type = ET_DYN,
-			   .e_phoff = offsetof(struct elf_page, program),
-			   .e_phentsize = sizeof(Elf64_Phdr),
-			   .e_phnum = 1},
-		.program = {.p_type = PT_NOTE,
-			    .p_offset = offsetof(struct elf_page, note),
-			    .p_filesz = sizeof(Elf64_Nhdr) + 24},
-		.note = {.n_namesz = 4, .n_descsz = 20, .n_type = NT_GNU_BUILD_ID},
-		.name = "GNU",
-	};
-
-	memset(page.desc, seed, sizeof(page.desc));
-	assert_int_equal(write(fd, &page, sizeof(page)), PAGE);
-}
-
-/* The path of dir/name, valid until the eighth call from now. */
-static const char *in_dir(const char *name)
-{
-	static char paths[8][128];
-	static size_t next;
-	char *path = paths[next++ % 8];
-
-	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
-	return path;
-}
-
-/* Seed 0: not an ELF file. */
-static const char *make_file(const char *name, uint8_t seed)
-{
-	const char *path = in_dir(name);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	if (seed)
-		write_elf(fd, seed);
-	else
-		assert_int_equal(write(fd, "plain", 5), 5);
-	close(fd);
-	return path;
-}
-
-static struct object *see(const struct object_sighting *sighting)
-{
-	struct object *object = NULL;
-
-	assert_int_equal(objects_get(objects, sighting, &object), 0);
-	assert_non_null(object);
-	return object;
-}
-
-static struct object *see_path(const char *path)
-{
-	return see(&(struct object_sighting){.pid = getpid(), .path = path});
-}
-
-/* As if it had these numbers; what is mapped is believed. */
-static struct object *see_place(uint64_t device, uint64_t inode, const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	void *memory = fd < 0 ? MAP_FAILED : mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
-	const bool is_mapped = memory != MAP_FAILED;
-	struct object *object = see(&(struct object_sighting){
-		.pid = getpid(),
-		.start = is_mapped ? (uintptr_t)memory : 0,
-		.end = is_mapped ? (uintptr_t)memory + PAGE : 0,
-		.device = device,
-		.inode = inode,
-		.path = path,
-	});
-
-	if (is_mapped)
-		munmap(memory, PAGE);
-	if (fd >= 0)
-		close(fd);
-	return object;
-}
-
-static struct object *see_build(const char *path, uint8_t seed)
-{
-	const struct build_id id = id_of(seed);
-
-	return see(&(struct object_sighting){.pid = getpid(), .path = path, .build_id = &id});
-}
-
-static void assert_build(const struct object *object, uint8_t seed)
-{
-	const struct build_id id = id_of(seed);
-
-	assert_true(build_id_equal(&object->build_id, &id));
-}
-
-/* The descriptor is that of the file which holds `path`'s inode. */
-static void assert_open(const struct object *object, const char *path)
-{
-	struct stat ours, theirs;
-
-	assert_true(object->fd >= 0);
-	assert_int_equal(fstat(object->fd, &ours), 0);
-	assert_int_equal(stat(path, &theirs), 0);
-	assert_int_equal(ours.st_ino, theirs.st_ino);
-	assert_true(fcntl(object->fd, F_GETFD) & FD_CLOEXEC);
-}
+#include "object_fixture.h"
 
 /* ---- the same or another ---------------------------------------------------------------------------- */
 
 static void test_by_place(void **state)
 {
-	const char *path = make_file("plain", 0);
+	const char *path = make_file("plain", 0), *other = make_file("other", 0);
 	struct object *object = see_place(5, 77, path);
 
 	assert_int_equal(object->kind, OBJECT_FILE);
@@ -190,13 +37,15 @@ static void test_by_place(void **state)
 	assert_int_equal(object->build_id.size, 0);
 	assert_open(object, path);
 	assert_ptr_equal(see_place(5, 77, path), object);
-	assert_ptr_not_equal(see_place(6, 77, path), object);
-	assert_ptr_not_equal(see_place(5, 78, path), object);
+	assert_ptr_equal(see_place(6, 77, path), object); /* it was looked at */
+	assert_ptr_not_equal(see_place(6, 77, other), object);
+	assert_ptr_not_equal(see_place(5, 78, other), object);
 	assert_ptr_not_equal(see_place(5, 77, "/other"), object);
-	assert_int_equal(objects_count(objects), 4);
+	assert_int_equal(objects_count(objects), 3);
 	assert_ptr_equal(objects_at(objects, 0), object);
-	assert_int_equal(objects_at(objects, 3)->number, 3);
+	assert_int_equal(objects_at(objects, 2)->number, 2);
 	unlink(path);
+	unlink(other);
 }
 
 /* The same library in two containers. */

@@ -128,11 +128,19 @@ static struct reader_wait wait_for(uint64_t ns)
 	return (struct reader_wait){.deadline_ns = clock_now_ns() + ns};
 }
 
+/* Whatever it asks may be opened. */
+static void give_leave(void *context, const struct reader_message *ask,
+		       struct reader_message *answer)
+{
+}
+
 static struct reader *make(enum reader_role role)
 {
 	struct reader *reader;
 
-	assert_int_equal(reader_open(&reader, &(struct reader_config){.role = role}), 0);
+	assert_int_equal(
+		reader_open(&reader, &(struct reader_config){.role = role, .answer = give_leave}),
+		0);
 	return reader;
 }
 
@@ -231,6 +239,7 @@ static void cancelled(void **state)
 /* One that is not ready yet is left to become so, and what it answers then is not taken for the answer to another request. */
 static void begins_late(void **state)
 {
+	struct file_status found;
 	const struct reader_wait soon = wait_for(SHORT_NS), wait = wait_for(LONG_NS);
 	const struct elf_place anywhere = {0};
 	struct reader *reader = make(READER_OPENER);
@@ -238,16 +247,16 @@ static void begins_late(void **state)
 	pid_t child;
 
 	setenv(HOW, LATE, 1);
-	assert_int_equal(open_ask(reader, &soon, NULL, "/dev/null", &anywhere), -EAGAIN);
+	assert_int_equal(open_ask(reader, &soon, NULL, "/dev/null", &anywhere, &found), -EAGAIN);
 	unsetenv(HOW);
 	assert_false(reader_is_busy(reader));
 	child = waitpid(-1, &status, WUNTRACED);
 	assert_true(child > 0 && WIFSTOPPED(status));
 	kill(child, SIGCONT);
-	fd = open_ask(reader, &wait, NULL, "/proc/self/exe", &anywhere);
+	fd = open_ask(reader, &wait, NULL, "/proc/self/exe", &anywhere, &found);
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(open_ask(reader, &wait, NULL, "/dev/null", &anywhere), -ENOEXEC);
+	assert_int_equal(open_ask(reader, &wait, NULL, "/dev/null", &anywhere, &found), -ENOEXEC);
 	assert_int_equal(reader_get_stats(reader).started, 1);
 	assert_int_equal(reader_get_stats(reader).late, 1);
 	reader_close(reader);
@@ -334,23 +343,29 @@ static void opens(void **state)
 	const struct elf_place anywhere = {0};
 	const struct reader_wait wait = wait_for(LONG_NS);
 	struct reader *opener = make(READER_OPENER), *parser = make(READER_PARSER);
+	struct file_status found;
 	struct stat ours, theirs;
-	int fd = open_ask(opener, &wait, NULL, "/proc/self/exe", &anywhere);
+	int fd = open_ask(opener, &wait, NULL, "/proc/self/exe", &anywhere, &found);
 
 	/* It is the same program. */
 	assert_true(fd >= 0);
 	assert_int_equal(stat("/proc/self/exe", &ours), 0);
 	assert_int_equal(fstat(fd, &theirs), 0);
 	assert_int_equal(ours.st_ino, theirs.st_ino);
+	assert_int_equal(ours.st_ino, found.inode);
+	assert_int_equal(ours.st_dev, found.device);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	close(fd);
 	assert_int_equal(open_ask(opener, &wait, NULL, "/proc/self/exe",
-				  &(struct elf_place){ours.st_dev, ours.st_ino + 1}),
+				  &(struct elf_place){ours.st_dev, ours.st_ino + 1}, &found),
 			 -ENOENT);
-	assert_int_equal(open_ask(opener, &wait, "/proc", "self/nothing", &anywhere), -ENOENT);
-	assert_int_equal(open_ask(opener, &wait, NULL, "/dev/null", &anywhere), -ENOEXEC);
-	assert_int_equal(open_ask(opener, &wait, "/proc", "/proc/self/exe", &anywhere), -ENOENT);
-	assert_int_equal(open_ask(parser, &wait, NULL, "/proc/self/exe", &anywhere), -EOPNOTSUPP);
+	assert_int_equal(open_ask(opener, &wait, "/proc", "self/nothing", &anywhere, &found),
+			 -ENOENT);
+	assert_int_equal(open_ask(opener, &wait, NULL, "/dev/null", &anywhere, &found), -ENOEXEC);
+	assert_int_equal(open_ask(opener, &wait, "/proc", "/proc/self/exe", &anywhere, &found),
+			 -ENOENT);
+	assert_int_equal(open_ask(parser, &wait, NULL, "/proc/self/exe", &anywhere, &found),
+			 -EOPNOTSUPP);
 	reader_close(opener);
 	reader_close(parser);
 }

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "capture/compile_order.h"
 #include "service/state_request.h"
 
@@ -97,6 +98,8 @@ void compile_pool_close(struct compile_pool *pool)
 		return;
 	for (i = 0; i < pool->worker_count; i++)
 		reader_close(pool->workers[i].reader);
+	for (i = 0; i < pool->waiting.count; i++)
+		fd_close(&pool->waiting.items[i].job.fd);
 	free(pool->waiting.items);
 	free(pool);
 }
@@ -110,9 +113,11 @@ uint32_t compile_pool_lacks(const struct compile_pool *pool)
 
 int compile_pool_add(struct compile_pool *pool, const struct compile_job *job)
 {
-	int err = ARRAY_ROOM(&pool->waiting);
+	int err = ARRAY_ROOM(&pool->waiting), fd = job->fd;
 
-	if (!err)
+	if (err)
+		fd_close(&fd);
+	else
 		pool->waiting.items[pool->waiting.count++] = (struct waiting_job){
 			.job = *job, .turn = {.bytes = job->bytes, .mapped_ns = job->mapped_ns}};
 	return err;
@@ -156,6 +161,7 @@ static bool begin(struct worker *worker, const struct compile_job *job, struct c
 	const int err = table_begin(worker->reader, job->fd);
 
 	worker->job = *job;
+	fd_close(&worker->job.fd);
 	worker->has_job = !err;
 	worker->is_large |= job->bytes >= WORTH_AN_END;
 	worker->deadline_ns = clock_now_ns() + COMPILE_MAX_NS;

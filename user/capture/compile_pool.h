@@ -18,7 +18,7 @@ struct compile_pool;
 #define COMPILE_MAX_NS (10 * NS_PER_SEC)
 
 struct compile_job {
-	int fd; /* of the file, borrowed until it is begun; -1: the vDSO */
+	int fd; /* of the file, the pool's to close, which it does when it is begun; -1: the vDSO */
 	uint32_t tag; /* the caller's, to know the job by */
 	uint64_t bytes; /* size of the file */
 	uint64_t mapped_ns;
@@ -36,7 +36,7 @@ struct compile_result {
 int compile_pool_open(struct compile_pool **out);
 void compile_pool_close(struct compile_pool *pool);
 
-/* Begins the job, now or when others are done. 0 or -ENOMEM. */
+/* Begins the job, now or when others are done. 0 or -ENOMEM, with its descriptor closed. */
 int compile_pool_add(struct compile_pool *pool, const struct compile_job *job);
 
 /* The job goes before all others, unless it has begun. */

@@ -17,11 +17,8 @@
 #include "unwind/table_store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define FIRST_POOLS 2 /* 8 MiB: more than the libraries of most programs need */
 
@@ -189,29 +186,26 @@ static int keep_table(struct file_tables *tables, struct file_table *file,
 }
 
 /* Where the bytes of an object are. False: nowhere, it is left to frame pointers. */
-static bool has_bytes(const struct object *object)
+static bool open_bytes(const struct object *object, int *fd)
 {
-	return object->kind == OBJECT_VDSO || (object->kind == OBJECT_FILE && object->fd >= 0);
+	*fd = object->kind == OBJECT_FILE ? objects_open_file(object) : -1;
+	return object->kind == OBJECT_VDSO || *fd >= 0;
 }
 
 static int add_job(struct file_tables *tables, struct file_table *file, uint64_t mapped_ns)
 {
-	struct compile_job job = {.fd = -1, .tag = file->object->number, .mapped_ns = mapped_ns};
-	struct statx status;
+	struct compile_job job = {
+		.tag = file->object->number,
+		.bytes = file->object->file.bytes,
+		.mapped_ns = mapped_ns,
+	};
 	int err;
 
-	if (!has_bytes(file->object)) {
+	if (!open_bytes(file->object, &job.fd)) {
 		file_set_waits(tables, file, false);
 		return 0;
 	}
-	if (file->object->kind == OBJECT_FILE)
-		job.fd = file->object->fd;
-	/* As far as that is known here: to ask a server may take for ever. */
-	if (job.fd >= 0 && !statx(job.fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
-				  STATX_SIZE | STATX_UID, &status)) {
-		job.bytes = status.stx_size;
-		file->owner = status.stx_uid;
-	}
+	file->owner = file->object->file.owner;
 	err = compile_pool_add(tables->pool, &job);
 	file->is_at_work = !err;
 	tables->job_count += !err;
@@ -451,7 +445,6 @@ bool file_tables_forget(struct file_tables *tables, uint32_t object, uint64_t no
 	if (object >= tables->files.count)
 		return true;
 	file = &tables->files.items[object];
-	/* A job has the object's descriptor. */
 	if (file->users || file->is_at_work ||
 	    !table_store_grace_is_over(file->unused_since_ns, now_ns))
 		return false;

@@ -61,6 +61,14 @@ int sealed_map(int fd, size_t max_bytes, const void **data, size_t *bytes)
 	return 0;
 }
 
+bool sealed_takes_most(int fd, uint64_t max_bytes)
+{
+	struct stat status;
+
+	return fcntl(fd, F_GET_SEALS) == SEALS && !fstat(fd, &status) &&
+	       (uint64_t)status.st_blocks <= max_bytes / 512;
+}
+
 void sealed_unmap(const void *data, size_t bytes)
 {
 	if (data)

@@ -6,7 +6,9 @@
 #ifndef GECKOBPF_READER_SEALED_H
 #define GECKOBPF_READER_SEALED_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct sealed_part {
 	const void *data;
@@ -28,5 +30,8 @@ static inline size_t sealed_room(size_t bytes)
  */
 int sealed_map(int fd, size_t max_bytes, const void **data, size_t *bytes);
 void sealed_unmap(const void *data, size_t bytes);
+
+/* Whether it is a file in memory, sealed, that takes at most so much; nothing of it is read. */
+bool sealed_takes_most(int fd, uint64_t max_bytes);
 
 #endif

@@ -17,6 +17,9 @@ enum service_kind {
 	SERVICE_NAMES = 6, /* name_request.h */
 	SERVICE_FETCH = 7, /* fetch_request.h; only asked back */
 	SERVICE_OPEN_ELF = 8, /* open_request.h; also asked back */
+	SERVICE_DIGEST = 16, /* digest_request.h */
+	SERVICE_COPY = 17, /* copy_request.h */
+	SERVICE_MAY_OPEN = 18, /* asked back: open_request.h */
 };
 
 /* Does what `request` wants; its descriptors are closed by the caller, those of `answer` when it is sent. Returns the answer's status. */

@@ -5,6 +5,8 @@
 #include "reader/channel.h"
 #include "reader/start.h"
 #include "service/build_id_request.h"
+#include "service/copy_request.h"
+#include "service/digest_request.h"
 #include "service/kinds.h"
 #include "service/name_request.h"
 #include "service/open_request.h"
@@ -16,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define BIT(role) (1u << (role))
@@ -32,11 +35,14 @@ static const struct {
 	{SERVICE_PROC, BIT(READER_OPENER), proc_answer},
 	{SERVICE_OPEN_ELF, BIT(READER_OPENER), open_elf_answer},
 	{SERVICE_NAMES, BIT(READER_PARSER), names_answer},
+	{SERVICE_DIGEST, BIT(READER_PARSER), digest_answer},
+	{SERVICE_COPY, BIT(READER_PARSER), copy_answer},
 };
 
 static struct {
 	enum reader_role role;
 	uint32_t number; /* of the request that is served */
+	bool is_last;
 	struct reader_message request, answer;
 } service;
 
@@ -58,6 +64,11 @@ int service_ask(const struct reader_message *ask, struct reader_message *answer)
 	return err ? -EPIPE : receive(&mark, answer);
 }
 
+void service_end(void)
+{
+	service.is_last = true;
+}
+
 static service_answer *find(uint32_t kind)
 {
 	size_t i;
@@ -74,7 +85,6 @@ static void serve(void)
 
 	reader_message_begin(&service.answer, service.request.kind);
 	service.answer.status = answer ? answer(&service.request, &service.answer) : -EOPNOTSUPP;
-	reader_message_close(&service.request);
 }
 
 /* Until the client has gone, or is not what it should be. */
@@ -88,9 +98,15 @@ static int serve_all(void)
 		service.number = mark.number;
 		serve();
 		mark.what = CHANNEL_ANSWER;
+		if (service.is_last)
+			(void)shutdown(READER_SOCKET, SHUT_RD);
 		if (channel_send(READER_SOCKET, &mark, &service.answer))
 			return EXIT_FAILURE;
+		if (service.is_last)
+			return EXIT_SUCCESS;
 		reader_message_close(&service.answer);
+		/* That may take for ever, and is nobody's loss then. */
+		reader_message_close(&service.request);
 	}
 	return EXIT_SUCCESS;
 }
@@ -101,6 +117,8 @@ static void run(enum reader_role role)
 	sandbox_enter(role);
 	if (role == READER_PARSER)
 		open_through_client();
+	else
+		open_with_leave();
 	if (channel_send(READER_SOCKET, &(struct channel_mark){CHANNEL_READY, 0}, &service.answer))
 		_exit(EXIT_FAILURE);
 	_exit(serve_all());

@@ -18,4 +18,10 @@ void service_main(int argc, char **argv);
  */
 int service_ask(const struct reader_message *ask, struct reader_message *answer);
 
+/*
+ * Ends this process when the request is answered: it has open what may hang in close(2), and with it at its end. The client
+ * is told by the socket, which takes no other request.
+ */
+void service_end(void);
+
 #endif

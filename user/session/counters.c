@@ -192,7 +192,7 @@ static void count_kernel(const struct session *session, struct counters *counter
 	}
 	counters->ring_bytes = kernel_side_ring_bytes(session->kernel);
 	counters->mappings_lost = sideband_lost(session->sideband);
-	counters->files_late = objects_late(session->objects);
+	counters->files_late = objects_get_stats(session->objects).late;
 	counters->tables = publisher_get_stats(session->publisher);
 }
 

@@ -15,7 +15,7 @@ struct patience;
 int file_door_open(struct file_door **out, struct patience *patience);
 void file_door_close(struct file_door *door);
 
-/* Nothing is lost any more by waiting: each request has some seconds. */
+/* Nothing is lost any more by waiting: each request has some seconds, all that are late together nine. */
 void file_door_take_time(struct file_door *door);
 
 #endif

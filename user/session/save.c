@@ -20,6 +20,7 @@
 #include "symbol/kernel_symbols.h"
 #include "symbol/named_files.h"
 #include "target/command.h"
+#include "target/object.h"
 #include "target/process.h"
 
 #include <errno.h>
@@ -149,6 +150,8 @@ static int prepare(struct session *session, struct writing *writing, bool raw, u
 	/* The process that writes a capture shows nothing on the terminal: the recording does. */
 	writing->view = until_ns ? NULL : session->config->progress;
 	stages_enter(&session->stages, "symbols");
+	if (!raw && !session->config->addresses)
+		objects_open_for_names(session->objects);
 	gathered_facts_collect(session, &writing->gathered);
 	writing->gathered.facts.until_ns = until_ns;
 	progress_begin(&writing->whole, writing->view, "reading kernel symbols",

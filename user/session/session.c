@@ -41,7 +41,7 @@
 
 /* ---- open, close ---------------------------------------------------------------- */
 
-/* As many as the process may have, less what is needed besides. */
+/* Half of what the process may have, less what is needed besides: work on a file takes another one. */
 static size_t descriptor_budget(size_t cpu_count)
 {
 	size_t reserved = RESERVED_DESCRIPTORS + 2 * cpu_count;
@@ -49,7 +49,7 @@ static size_t descriptor_budget(size_t cpu_count)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < reserved)
 		return 0;
-	return (size_t)limit.rlim_cur - reserved;
+	return ((size_t)limit.rlim_cur - reserved) / 2;
 }
 
 static int open_records(struct session *session)

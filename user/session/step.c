@@ -24,6 +24,7 @@
 #include "session/state.h"
 #include "session/stream.h"
 #include "target/command.h"
+#include "target/object.h"
 
 #include <errno.h>
 #include <string.h>
@@ -188,6 +189,7 @@ static int work(struct session *session, uint64_t now_ns)
 	profile_memory_fulfil(session->memory);
 	if (!err)
 		err = each_second(session, now_ns);
+	objects_tend(session->objects, clock_now_ns());
 	look_for_losses(session, clock_now_ns());
 	stream_poll(session->stream, clock_now_ns());
 	snapshot_poll(session->snapshot);
