@@ -319,7 +319,7 @@ vm:
 	$(Q)ci/deps.sh build vm clangs
 	$(Q)$(MAKE) --no-print-directory STATIC=1 vm-run
 .PHONY: vm-run
-vm-run: $(BIN) $(CLANG_BIN) $(BUILD)/tests/targets/hot $(BUILD)/tests/targets/bare $(BPF_TEST_BIN)
+vm-run: $(BIN) $(CLANG_BIN) $(addprefix $(BUILD)/tests/targets/,hot bare waiter) $(BPF_TEST_BIN)
 	$(Q)ci/vm.sh $(VM)
 
 check:

@@ -4,6 +4,7 @@
 #define COMPAT_BPF_H
 
 #define GB_TASK_DEAD 0x80 /* TASK_DEAD: the task's last switch */
+#define GB_TASK_STOPPED (0x4 | 0x8 | 0x8000) /* __TASK_STOPPED, __TASK_TRACED, TASK_FROZEN */
 #define GB_PF_KTHREAD 0x00200000
 #define GB_VM_EXEC 0x4
 
@@ -31,11 +32,16 @@ struct task_struct___before_5_14 {
 	volatile long state;
 } __attribute__((preserve_access_index));
 
-static __always_inline bool task_is_dead(struct task_struct *task)
+static __always_inline __u32 task_state(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
-		return BPF_CORE_READ(task, __state) & GB_TASK_DEAD;
-	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state) & GB_TASK_DEAD;
+		return BPF_CORE_READ(task, __state);
+	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+}
+
+static __always_inline bool task_is_dead(struct task_struct *task)
+{
+	return task_state(task) & GB_TASK_DEAD;
 }
 
 /*

@@ -5,7 +5,8 @@
  *   perf timer ───> timer.bpf.c ──> sample.bpf.h ──> samples (ring buffers) ──> user space
  *   sched_switch ─> sched.bpf.c ──> run (which thread runs, since when) ─> sample.bpf.h
  *                     ├──> a tick that was due for who leaves ──> timer.bpf.c
- *                     └──> a thread's end ──> control
+ *                     ├──> a thread's end ──> control
+ *                     └──> sleep.bpf.h <── wake-ups: sleep.bpf.c ──> samples, where the thread goes on
  *   both ─> counters.bpf.h (memory of the process), amounts.bpf.h (what adds up) ──> samples
  *   fork, exec, rename, iterator ─> task.bpf.c ──> control (ring buffer), targets
  */
@@ -27,6 +28,7 @@
 #include "stack.bpf.h"
 #include "sample.bpf.h"
 #include "counters.bpf.h"
+#include "sleep.bpf.h"
 
 /* Sources: programs in optional sections, one file each. */
 #include "timer.bpf.c"
@@ -34,5 +36,6 @@
 
 #include "task.bpf.c"
 #include "sched.bpf.c"
+#include "sleep.bpf.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

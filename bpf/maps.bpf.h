@@ -25,6 +25,12 @@ const volatile __u32 cfg_counters; /* that are looked at: a bit for each enum gb
 /* When the timers were last started, also after a pause: CLOCK_MONOTONIC; all ones: they do not run. Written by user space. */
 volatile __u64 timers_since_ns = ~0ULL;
 
+const volatile bool cfg_off_cpu; /* the time that threads are off the CPU is sampled, too */
+const volatile __u32 cfg_sleep_way; /* enum gb_sleep_way */
+/* Since when, and (0: they go on) until when sleeps count: CLOCK_MONOTONIC. Written by user space. */
+volatile __u64 sleeps_since_ns = 1;
+volatile __u64 sleeps_until_ns = 1;
+
 /* Inner map of `samples`; user space makes them, all of one size. */
 struct sample_ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -86,6 +92,7 @@ struct run_state {
 	__u64 busy_until_ns; /* when the last sample had been made */
 	__u64 event; /* the timer, by its address in the kernel; 0: it has not come yet */
 	__u64 scheduler_pc; /* an address in the kernel's function that switches; 0: not known yet */
+	__u64 awoken_tid; /* the thread that came onto the CPU last, if its stack is to be taken where it goes on */
 	__u64 amounts
 		[GB_AMOUNT_COUNT]; /* of the thread, those that have been added to its process's (amounts.bpf.h) */
 	__u64 raw_second; /* the second in which raw_count raw samples were sent from this CPU */

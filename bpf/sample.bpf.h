@@ -9,7 +9,7 @@
 #ifndef SAMPLE_BPF_H
 #define SAMPLE_BPF_H
 
-/* Indexes of runs[] in the samples that are made here. */
+/* Indexes of runs[] in the samples that are made here; a sleep has its reason in place of kernel frames. */
 enum sample_run { RUN_KERNEL, RUN_USER };
 
 static __always_inline void set_run(struct gb_sample *sample, enum sample_run run,
@@ -105,24 +105,31 @@ static __always_inline void sample_user_stack(void *ctx, bool is_user,
 	count(GB_STAT_RAW);
 }
 
-static __always_inline void sample_send(struct gb_sample *sample)
+/* `size` bytes, which the record says as well. */
+static __always_inline void sample_output(struct gb_sample *sample, __u64 size)
 {
-	__u32 words = sample->runs[RUN_KERNEL].words + sample->runs[RUN_USER].words;
-	__u64 size = sizeof(*sample) + words * sizeof(__u64);
 	__u32 index = sample->task.tid & cfg_ring_mask;
 	void *ring = bpf_map_lookup_elem(&samples, &index);
 	__u64 flags = BPF_RB_NO_WAKEUP;
 
 	if (!ring)
 		return;
-	if (size > SCRATCH_WORDS * sizeof(__u64))
-		size = SCRATCH_WORDS * sizeof(__u64);
-	sample->hdr.size = size;
 	/* A raw sample wants its process to be looked at. */
 	if (sample->hdr.kind == GB_RECORD_RAW ||
 	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > cfg_wake_bytes)
 		flags = BPF_RB_FORCE_WAKEUP;
 	count(bpf_ringbuf_output(ring, sample, size, flags) ? GB_STAT_RING_FULL : GB_STAT_SAMPLES);
+}
+
+static __always_inline void sample_send(struct gb_sample *sample)
+{
+	__u32 words = sample->runs[RUN_KERNEL].words + sample->runs[RUN_USER].words;
+	__u64 size = sizeof(*sample) + words * sizeof(__u64);
+
+	if (size > SCRATCH_WORDS * sizeof(__u64))
+		size = SCRATCH_WORDS * sizeof(__u64);
+	sample->hdr.size = size;
+	sample_output(sample, size);
 }
 
 #endif

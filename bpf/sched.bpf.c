@@ -2,7 +2,8 @@
 /*
  * sched.bpf.c - which thread gets on the CPU when, and the last moment of every thread.
  *
- * One map write per switch to a target; the CPU time itself is read from the kernel's account (cputime.bpf.h).
+ * One map write per switch to a target; the CPU time itself is read from the kernel's account (cputime.bpf.h). Sleeps, if
+ * they are wanted: sleep.bpf.h.
  */
 
 /*
@@ -64,25 +65,46 @@ static __always_inline void leave(void *ctx, struct run_state *state, struct tas
 		amounts_look(state, task, now, is_over(task));
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+static __always_inline int on_any_switch(void *ctx, bool preempt, struct task_struct *prev,
+					 struct task_struct *next, enum gb_sleep_way way)
 {
 	struct run_state *state = current_run();
-	bool is_to_target = is_target(next->tgid);
+	bool is_to_target = is_target(next->tgid), is_dead = task_is_dead(prev);
 	__u64 now = 0;
 
 	if (!state)
 		return 0;
 	if (state->tid || is_to_target)
 		now = bpf_ktime_get_ns();
-	if (state->tid && state->tid == (__u32)prev->pid)
+	if (state->tid && state->tid == (__u32)prev->pid) {
 		leave(ctx, state, prev, next, now);
-	if (task_is_dead(prev))
+		if (cfg_off_cpu && !is_dead)
+			sleep_begin(prev, preempt, now);
+	}
+	if (is_dead) {
 		report_exit(prev);
+		if (cfg_off_cpu)
+			sleep_forget(prev);
+	}
 	state->tid = 0;
 	if (!is_to_target)
 		return 0;
 	run_begin(state, next, now, now);
+	if (cfg_off_cpu)
+		sleep_end(state, next, now, way);
 	count(GB_STAT_SWITCHES);
 	return 0;
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	return on_any_switch(ctx, preempt, prev, next, GB_SLEEP_WAY_NONE);
+}
+
+/* The same, where there is task work, which kernels that do not have it do not even let a program name. */
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(on_switch_deferring, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	return on_any_switch(ctx, preempt, prev, next, GB_SLEEP_WAY_TASK_WORK);
 }

@@ -109,6 +109,8 @@ int BPF_PROG(on_exec, struct task_struct *task, pid_t old_pid, struct linux_binp
 		target->armed = 1;
 	if (!is_target(tgid))
 		return 0;
+	if (cfg_off_cpu && old_pid != task->pid)
+		sleeper_drop(old_pid); /* another thread than the first one has taken its place */
 	event = reserve_event();
 	if (!event)
 		return 0;

@@ -83,7 +83,7 @@ _Static_assert(GB_RAW_REGS + GB_RAW_STACK_WORDS >= GB_MAX_USER_WORDS,
 #define CACHED_RULES 1024 /* 32 KiB a CPU: a few stacks of a large program */
 
 /* Whose scratch memory: programs share it if none of them can interrupt another, as timer and switch cannot. */
-enum scratch_slot { SLOT_TIMER, SLOT_TEST };
+enum scratch_slot { SLOT_TIMER, SLOT_TEST, SLOT_SLEEP };
 
 /* Where a sample is built: the state of the walk, and the sample, which is sent at exactly its length. */
 struct sample_scratch {

@@ -27,7 +27,7 @@ make_initrd()
 	rm -rf "$tree"
 	mkdir -p "$tree"/{bin,clangs,dev,proc,sys,tmp,targets,tests} || return
 	cp /bin/busybox "$static/geckobpf" "$tree/bin/" || return
-	cp "$static"/tests/targets/{hot,bare} "$tree/targets/" || return
+	cp "$static"/tests/targets/{hot,bare,waiter} "$tree/targets/" || return
 	cp ci/vm/init "$tree/init" || return
 	for clang in "$static"/clang-*; do
 		cp "$clang/geckobpf" "$tree/clangs/${clang##*/}" || return

@@ -63,7 +63,21 @@ struct gb_frame_run {
 	__u16 words;
 };
 
+/* How the stack that a thread slept in is taken when it runs again. */
+enum gb_sleep_way {
+	GB_SLEEP_WAY_NONE, /* not at all */
+	GB_SLEEP_WAY_SCHEDULE, /* where schedule() returns */
+	GB_SLEEP_WAY_TASK_WORK, /* by task work */
+};
+
 #define GB_SAMPLE_RUNS 4
+
+/* What made a sample. Numbers are in profile buffers and in .gbpf files, as those of frames are. */
+enum gb_event {
+	GB_EVENT_TIMER = 0,
+	GB_EVENT_SLEEP = 1, /* off the CPU for `weight` periods, the last of them up to its time */
+	GB_EVENT_COUNT
+};
 
 /*
  * The words are runs of frames of one kind, leaf first: two of code of the kernel and one of user code look so
@@ -76,12 +90,13 @@ struct gb_sample {
 	struct gb_record hdr;
 	struct gb_task task;
 	__u64 cpu_ns; /* CPU time that the thread had used in its life, up to hdr.time_ns */
-	__u64 run_ns; /* how long it had been on the CPU without a break; 0: not known */
+	/* how long it had been on the CPU without a break, or of a sleep: off it; 0: not known */
+	__u64 run_ns;
 	__u64 user_sp; /* RSP of the user leaf frame; 0: not known */
 	__s64 weight; /* how much it counts */
 	struct gb_frame_run runs[GB_SAMPLE_RUNS]; /* those that are not needed have no words */
 	__u32 cpu;
-	__u16 event; /* what made it: the number of the event; 0: the timer */
+	__u16 event; /* enum gb_event */
 	__u8 user_end; /* enum gb_stack_end */
 	__u8 pad;
 	__u64 pc[];
@@ -164,7 +179,7 @@ struct gb_target {
 
 /* ---- unwind tables: written by user space into maps, read by the unwinder ---- */
 
-#define GB_SLOTS 2 /* kinds of programs that need scratch memory of their own on each CPU */
+#define GB_SLOTS 3 /* kinds of programs that need scratch memory of their own on each CPU */
 #define GB_CHUNK_ROWS 16384 /* rows in one value of a row pool: 64 KiB */
 #define GB_POOL_CHUNKS 64 /* values in one pool: 4 MiB */
 #define GB_MAX_POOLS 256
@@ -289,6 +304,9 @@ enum gb_stat {
 	GB_STAT_COUNTERS_FULL, /* values of counters that came later: no room in the ring */
 	GB_STAT_AMOUNTS_NO_SLOT, /* looks at amounts of a process when another had its slot */
 	GB_STAT_SWITCHES, /* context switches to a target */
+	GB_STAT_SLEEPS, /* samples of sleeps that were made */
+	GB_STAT_SLEEPS_BARE, /* of these, those that have the reason alone, and no stack */
+	GB_STAT_SLEEPERS_FULL, /* switches of threads whose sleeps there was no room to follow */
 	GB_STAT_COUNT
 };
 

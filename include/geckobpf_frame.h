@@ -21,6 +21,7 @@ enum gb_frame_kind {
 	GB_FRAME_INTERRUPTED = 3,
 	GB_FRAME_SIGNAL =
 		4, /* as USER: what the handler of a signal returns to, which has called nothing either */
+	GB_FRAME_SLEEP = 5, /* why the thread was off the CPU, as the leaf; value: GB_SLEEP() */
 	/*
 	 * A new kind (a label, a function that an interpreter runs, a system call) goes here, and
 	 * gets a row in user/profile/frame_table.c, which names its frames. Whatever lies
@@ -48,8 +49,36 @@ enum gb_stack_end {
 	GB_STACK_NOT_MONOTONIC = 10, /* the caller's frame would lie below the callee's */
 	GB_STACK_NO_MEMORY = 11, /* the address space is gone: the thread exits or execs */
 	GB_STACK_COMPAT32 = 12, /* a 32-bit process */
+	GB_STACK_NOT_TAKEN = 13, /* of a sleep: there was no time at which it could be walked */
 	GB_STACK_END_COUNT
 };
+
+/* Why a thread was off the CPU. */
+enum gb_sleep_why {
+	GB_SLEEP_UNKNOWN = 0,
+	GB_SLEEP_RUNNABLE = 1, /* it wanted a CPU, and had none */
+	GB_SLEEP_SYSTEM_CALL = 2, /* it waited in one */
+	GB_SLEEP_DISK =
+		3, /* the same, or in a page fault, and the kernel says that it was for a device */
+	GB_SLEEP_FAULT = 4, /* it waited in a page fault */
+	GB_SLEEP_STOPPED = 5, /* by a signal, a debugger, or a frozen cgroup */
+	GB_SLEEP_WHY_COUNT
+};
+
+/*
+ * The value of a frame GB_FRAME_SLEEP, from the lowest bit on:
+ *
+ *   enum gb_sleep_why, 4 bits | the type of the file that it reads or writes, 4 bits | system call + 1, 16 bits
+ *
+ * The type is that of the inode, S_IFMT >> 12; 0: no file, or not known. The system call is 0 if it was in none.
+ */
+#define GB_SLEEP_FILE_BIT 4
+#define GB_SLEEP_CALL_BIT 8
+#define GB_SLEEP(why, file, call)                                                                  \
+	((why) | (file) << GB_SLEEP_FILE_BIT | (call) << GB_SLEEP_CALL_BIT)
+#define GB_SLEEP_WHY(value) ((value)&15)
+#define GB_SLEEP_FILE(value) ((value) >> GB_SLEEP_FILE_BIT & 15)
+#define GB_SLEEP_CALL(value) ((value) >> GB_SLEEP_CALL_BIT & 0xffff)
 
 /*
  * A user frame is one word:

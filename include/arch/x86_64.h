@@ -178,6 +178,22 @@ GB_ARCH_INLINE int gb_pt_is_32_bit(__u64 mode)
 	return (mode & 0xffff) == 0x23;
 }
 
+/* The number + 1 of the system call that it is in; 0: none. What is entered otherwise has -1 there. */
+GB_ARCH_INLINE __u32 gb_pt_call(const __u64 *pt)
+{
+	return pt[GB_PT_ORIG_RAX] < 0xffff ? (__u32)pt[GB_PT_ORIG_RAX] + 1 : 0;
+}
+
+/* The descriptor that the system call reads from or writes to, if it is one that only does that; else all ones. */
+GB_ARCH_INLINE __u32 gb_pt_descriptor(const __u64 *pt)
+{
+	__u64 call = pt[GB_PT_ORIG_RAX];
+	int reads = call == 0 || call == 17 || call == 19 || call == 295 || call == 327;
+	int writes = call == 1 || call == 18 || call == 20 || call == 296 || call == 328;
+
+	return reads || writes ? (__u32)pt[GB_PT_RDI] : ~0U;
+}
+
 GB_ARCH_INLINE void gb_pt_to_regs(const __u64 *pt, __u64 *regs)
 {
 	regs[GB_REG_R8] = pt[GB_PT_R8];

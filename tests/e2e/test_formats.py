@@ -67,6 +67,11 @@ def record(test, *arguments):
     return recording.path
 
 
+def test_sleeps_are_equal(test):
+    """A weight in one format is as many rows in the other."""
+    check_equal(test, record(test, "--off-cpu=on", "--", test.target("waiter"), "1"), 3)
+
+
 def test_threads_are_equal(test):
     """A program of several threads that sleep, with kernel code. The target is shown, and what it was recorded with."""
     path = record(test, "--rate", 999, "--duration", 1.5, "--include-args", "--", test.target("threads"), "1.2")

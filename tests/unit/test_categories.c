@@ -196,7 +196,7 @@ static void of_no_code(void **state)
 /* Front-ends have no other colours, and the first subcategory is "Other". */
 static void the_list(void **state)
 {
-	static const char colors[] = " grey transparent yellow orange green blue ";
+	static const char colors[] = " grey transparent yellow orange green blue purple red ";
 	size_t i, k;
 
 	for (i = 0; i < CATEGORY_COUNT; i++) {

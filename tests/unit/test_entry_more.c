@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <linux/types.h>
+
+#include "geckobpf_abi.h"
 
 #include "entry_pair.h"
 
@@ -102,6 +105,22 @@ static void a_sample_says_what_made_it_and_what_it_weighs(void **state)
 	sample.event = 7;
 	sample.weight = -2;
 	ASSERT_BYTES(pair, &sample, false, "\x02\x03\x07\x03\x88\x00");
+}
+
+/* In whole microseconds; what is shorter is not said. */
+static void a_sleep_says_how_long_it_was(void **state)
+{
+	static const uint64_t slept_ns[] = {5000999, 999, 0, INT64_MAX};
+	struct pair *pair = *state;
+	struct sample_entry sample = {
+		.weight = 1, .event = GB_EVENT_SLEEP, .frames = frames_a, .frame_count = 4};
+	size_t n;
+
+	for (n = 0; n < 4; n++) {
+		sample.slept_ns = slept_ns[n];
+		pass(pair, &sample, n == 2);
+		assert_int_equal(pair->listener.sample.slept_ns, slept_ns[n] / 1000 * 1000);
+	}
 }
 
 static void stack_addresses_are_told_when_they_change(void **state)
@@ -257,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(version_2_is_read),
 		PAIR_TEST(a_sample_says_what_made_it_and_what_it_weighs),
+		PAIR_TEST(a_sleep_says_how_long_it_was),
 		PAIR_TEST(stack_addresses_are_told_when_they_change),
 		PAIR_TEST(frames_of_any_kind_come_back),
 		PAIR_TEST(counters_are_told_by_their_change),

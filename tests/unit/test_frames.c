@@ -283,7 +283,7 @@ static void addresses(void **state)
 	/* Raw: the front-end subtracts. */
 	assert_string_equal(name_of(&room, LIB_START + 0x124, false, false), "0x7f0000000124");
 	assert_string_equal(name_of(&room, 0xffffffff81001000, true, false), "0xffffffff81001000");
-	assert_string_equal(name_of(&room, GB_STACK_END_COUNT, false, false), "0xd");
+	assert_string_equal(name_of(&room, GB_STACK_END_COUNT, false, false), "0xe");
 	assert_int_equal(frames_unnamed(room.frames), 0);
 	/* Which libs to list is known here too. */
 	assert_int_not_equal(u64_map_get(frames_objects(room.frames), lib.number), U64_MAP_NONE);
@@ -331,6 +331,7 @@ static void stack_ends(void **state)
 		[GB_STACK_READ_FAILED] = "stack not readable",
 		[GB_STACK_NOT_MONOTONIC] = "frames out of order",
 		[GB_STACK_COMPAT32] = "32-bit process",
+		[GB_STACK_NOT_TAKEN] = "it did not run again",
 	};
 	struct room room;
 	unsigned int end;
@@ -364,7 +365,7 @@ static void unknown_kinds(void **state)
 
 	assert_int_equal(open_room(&room, false), 0);
 	assert_string_equal(text_of(&room, 0x12, GB_FRAME_KIND_COUNT, false, CATEGORY_OTHER),
-			    "(frame of kind 5: 0x12)");
+			    "(frame of kind 6: 0x12)");
 	assert_string_equal(text_of(&room, UINT64_MAX, FRAME_KINDS_MAX - 1, true, CATEGORY_OTHER),
 			    "(frame of kind 15: 0xffffffffffffffff)");
 	assert_int_equal(frames_unnamed(room.frames), 0);
@@ -417,7 +418,7 @@ static void truncated_roots(void **state)
 			mode ? "0x4" : "[unknown] (in [unmapped])");
 		assert_string_equal(
 			text_of(&room, GB_STACK_END_COUNT, GB_FRAME_USER, false, CATEGORY_USER),
-			mode ? "0xd" : "[unknown] (in [unmapped])");
+			mode ? "0xe" : "[unknown] (in [unmapped])");
 		assert_string_equal(
 			text_of(&room, GB_STACK_FULL, GB_FRAME_KERNEL, true, CATEGORY_KERNEL),
 			mode ? "0x4" : "[unknown] (in [kernel])");

@@ -116,7 +116,7 @@ static int find(struct room *room, uint32_t *stack)
 
 	if (!err)
 		err = add_node(room, 1, 0, 0x10);
-	return err ? err : stacks_find(room->stacks, 1, 1, stack);
+	return err ? err : stacks_find(room->stacks, 1, 1, true, stack);
 }
 
 static void a_stack_has_them_all(void **state)
@@ -153,7 +153,7 @@ static void the_function_itself_is_one_frame(void **state)
 
 	assert_int_equal(open_room(&room), 0);
 	assert_int_equal(add_node(&room, 0, STACK_NODE_NONE, 0x30), 0);
-	assert_int_equal(stacks_find(room.stacks, 0, 1, &stack), 0);
+	assert_int_equal(stacks_find(room.stacks, 0, 1, true, &stack), 0);
 	expect_frame(&room, &stack, &chain[2], 0);
 	assert_int_equal(stack, STACKS_NONE);
 	close_room(&room);
@@ -168,7 +168,7 @@ static void directories_of_sources_are_left_out(void **state)
 
 	assert_int_equal(open_redacted(&room, &redaction), 0);
 	assert_int_equal(add_node(&room, 0, STACK_NODE_NONE, 0x30), 0);
-	assert_int_equal(stacks_find(room.stacks, 0, 1, &stack), 0);
+	assert_int_equal(stacks_find(room.stacks, 0, 1, true, &stack), 0);
 	expect_frame(&room, &stack, &outer, 0);
 	assert_int_equal(redaction.counts[REDACTED_SOURCES], 1);
 	close_room(&room);

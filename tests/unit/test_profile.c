@@ -51,14 +51,19 @@ static void assert_contains(const char *text, const char *part)
 }
 
 #define USER_WORK "[\"Other\",\"Allocation\",\"Code without a name\",\"JIT\"]"
+#define WAITS                                                                                      \
+	"[\"Other\",\"Lock\",\"Poll\",\"Sleep\",\"Disk\",\"Page fault\",\"Socket read\","          \
+	"\"Socket write\",\"Socket accept\",\"Pipe\",\"Child\",\"Stopped\"]"
 #define CATEGORIES                                                                                 \
 	"\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"   \
-	"{\"name\":\"Idle\",\"color\":\"transparent\",\"subcategories\":[\"Other\"]},"             \
+	"{\"name\":\"Idle\",\"color\":\"transparent\",\"subcategories\":" WAITS "},"               \
 	"{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":" USER_WORK "},"                \
 	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\",\"System call\","  \
 	"\"Page fault\",\"Interrupt\",\"Network\",\"File system\",\"Memory\",\"Scheduler\"]},"     \
 	"{\"name\":\"Library\",\"color\":\"green\",\"subcategories\":" USER_WORK "},"              \
-	"{\"name\":\"libc\",\"color\":\"blue\",\"subcategories\":" USER_WORK "}]"
+	"{\"name\":\"libc\",\"color\":\"blue\",\"subcategories\":" USER_WORK "},"                  \
+	"{\"name\":\"Blocked\",\"color\":\"purple\",\"subcategories\":" WAITS "},"                 \
+	"{\"name\":\"Runnable\",\"color\":\"red\",\"subcategories\":[\"Other\"]}]"
 #define COMMON                                                                                     \
 	"\"meta\":{\"version\":36,\"startTime\":1767225600123.456789,"                             \
 	"\"startTimeAsClockMonotonicNanosecondsSinceBoot\":1000000000,\"interval\":1," CATEGORIES  \
@@ -86,7 +91,7 @@ static void assert_contains(const char *text, const char *part)
 	"\"process not known yet\":0,\"return address outside of all code\":1,"                    \
 	"\"unwind information not supported\":0,"                                                  \
 	"\"neither unwind information nor frame pointer\":0,\"stack not readable\":3,"             \
-	"\"frames out of order\":0,\"32-bit process\":0}"
+	"\"frames out of order\":0,\"32-bit process\":0,\"it did not run again\":0}"
 
 static void meta(void **state)
 {

@@ -249,7 +249,7 @@ static void test_missing_roots(void **state)
 		[GB_STACK_NO_PROCESS] = true,  [GB_STACK_NO_MAPPING] = true,
 		[GB_STACK_NO_RULE] = true,     [GB_STACK_FP_FAILED] = true,
 		[GB_STACK_READ_FAILED] = true, [GB_STACK_NOT_MONOTONIC] = true,
-		[GB_STACK_COMPAT32] = true,
+		[GB_STACK_COMPAT32] = true,    [GB_STACK_NOT_TAKEN] = true,
 	};
 	static const uint64_t words[] = {FRAME(0x401001, 2), FRAME(0x401002, 2)};
 	uint8_t end;

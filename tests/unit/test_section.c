@@ -164,7 +164,7 @@ static void test_other_version(void **state)
 {
 	static const uint8_t heads[][16] = {
 		{'g', 'e', 'c', 'k', 'o', 'b', 'p', 'f', 1, 0, 0, 0, 0x0a, 0xde, 0x74, 0x52},
-		{'g', 'e', 'c', 'k', 'o', 'b', 'p', 'f', 5, 0, 0, 0, 0x5d, 0x49, 0x16, 0xdd},
+		{'g', 'e', 'c', 'k', 'o', 'b', 'p', 'f', 6, 0, 0, 0, 0xb3, 0xe6, 0xa3, 0xcf},
 	};
 	struct section_reader *reader;
 	size_t i;

@@ -121,7 +121,7 @@ static void test_the_table(void **state)
 	for (row = source_table; *row; row++) {
 		const struct source *source = *row;
 
-		assert_true(source->name && source->event && source->programs && source->counters);
+		assert_true(source->name && source->programs && source->counters);
 		assert_true(source->is_wanted && source->open && source->start && source->pause);
 		assert_true(source->resume && source->follow_cpus && source->stop && source->close);
 		assert_non_null(source->programs[0]);

@@ -148,17 +148,17 @@ static void nodes_are_checked(void **state)
 	uint32_t stack;
 
 	assert_int_equal(open_room(&room, &limits), 0);
-	assert_int_equal(stacks_find(room.stacks, 0, 1, &stack), -EBADMSG);
+	assert_int_equal(stacks_find(room.stacks, 0, 1, true, &stack), -EBADMSG);
 	assert_int_equal(add(&room, 1, STACK_NODE_NONE, CODE), -EBADMSG);
 	assert_int_equal(add(&room, 0, STACK_NODE_NONE, CODE), 0);
 	assert_int_equal(add(&room, 0, STACK_NODE_NONE, CODE), -EBADMSG);
 	assert_int_equal(add(&room, 1, 1, CODE), -EBADMSG);
 	assert_int_equal(add(&room, 1, 0, CODE), 0);
-	assert_int_equal(stacks_find(room.stacks, 1, 1, &stack), 0);
-	assert_int_equal(stacks_find(room.stacks, 2, 1, &stack), -EBADMSG);
-	assert_int_equal(stacks_find(room.stacks, STACK_NODE_NONE, 1, &stack), -EBADMSG);
+	assert_int_equal(stacks_find(room.stacks, 1, 1, true, &stack), 0);
+	assert_int_equal(stacks_find(room.stacks, 2, 1, true, &stack), -EBADMSG);
+	assert_int_equal(stacks_find(room.stacks, STACK_NODE_NONE, 1, true, &stack), -EBADMSG);
 	stacks_restart(room.stacks);
-	assert_int_equal(stacks_find(room.stacks, 0, 1, &stack), -EBADMSG);
+	assert_int_equal(stacks_find(room.stacks, 0, 1, true, &stack), -EBADMSG);
 	close_room(&room);
 }
 
@@ -176,9 +176,9 @@ static void stacks_outlive_nodes(void **state)
 	assert_int_equal(add(&room, 1, 0, CODE + 0x20), 0);
 	assert_int_equal(add(&room, 2, 1, KERNEL + 0x10), 0);
 	assert_int_equal(add(&room, 3, 2, KERNEL + 0x20), 0);
-	assert_int_equal(stacks_find(room.stacks, 3, 1, &kernel), 0);
+	assert_int_equal(stacks_find(room.stacks, 3, 1, true, &kernel), 0);
 	expect_stack(&room, kernel, from_kernel);
-	assert_int_equal(stacks_find(room.stacks, 1, 1, &leaf), 0);
+	assert_int_equal(stacks_find(room.stacks, 1, 1, true, &leaf), 0);
 	expect_stack(&room, leaf, from_kernel + 2);
 	/* Raw addresses: as a caller it is called the same. */
 	caller = stacks_at(room.stacks, stacks_at(room.stacks, kernel).prefix).prefix;
@@ -187,9 +187,9 @@ static void stacks_outlive_nodes(void **state)
 	assert_int_equal(add(&room, 0, STACK_NODE_NONE, CODE + 0x99), 0);
 	assert_int_equal(add(&room, 1, STACK_NODE_NONE, CODE + 0x10), 0);
 	assert_int_equal(add(&room, 2, 1, CODE + 0x20), 0);
-	assert_int_equal(stacks_find(room.stacks, 0, 2, &again), 0);
+	assert_int_equal(stacks_find(room.stacks, 0, 2, true, &again), 0);
 	assert_int_equal(stacks_at(room.stacks, again).prefix, STACKS_NONE);
-	assert_int_equal(stacks_find(room.stacks, 2, 2, &again), 0);
+	assert_int_equal(stacks_find(room.stacks, 2, 2, true, &again), 0);
 	assert_int_equal(again, leaf);
 	close_room(&room);
 }
@@ -205,7 +205,7 @@ static void no_stack_is_too_deep(void **state)
 	for (i = 0; i < SAMPLE_MAX_FRAMES; i++)
 		assert_int_equal(add(&room, i, i ? i - 1 : STACK_NODE_NONE, CODE + i % 7), 0);
 	assert_int_equal(add(&room, i, i - 1, CODE), -EBADMSG);
-	assert_int_equal(stacks_find(room.stacks, i - 1, 1, &stack), 0);
+	assert_int_equal(stacks_find(room.stacks, i - 1, 1, true, &stack), 0);
 	for (i = 0; stack != STACKS_NONE; i++)
 		stack = stacks_at(room.stacks, stack).prefix;
 	assert_int_equal(i, SAMPLE_MAX_FRAMES);
@@ -229,11 +229,12 @@ static void eras_by_turns(void **state)
 	assert_int_equal(address_space_add(&room.process.space, &mapping), 0);
 	assert_int_equal(add(&room, 0, STACK_NODE_NONE, CODE + 0x10), 0);
 	assert_int_equal(add(&room, 1, 0, CODE + 0x20), 0);
-	assert_int_equal(stacks_find(room.stacks, 1, 500, &first), 0);
+	assert_int_equal(stacks_find(room.stacks, 1, 500, true, &first), 0);
 	leaf = stacks_at(room.stacks, first).frame;
 	for (i = 1; i < 1000; i++) {
 		assert_int_equal(
-			stacks_find(room.stacks, i % 3 ? 1 : 0, i % 2 ? 1500 : 500, &stack), 0);
+			stacks_find(room.stacks, i % 3 ? 1 : 0, i % 2 ? 1500 : 500, true, &stack),
+			0);
 		assert_true(i % 3 == 0 || stack == first);
 	}
 	samples = stacks_self_samples(room.stacks, &count);
@@ -319,7 +320,7 @@ static int sample_chunk(struct room *room, struct tree *tree, struct outcome *ou
 		struct user *user = &room->users[dice(tree, USERS)];
 		uint32_t node = dice(tree, NODES), stack, id;
 
-		err = stacks_find(room->stacks, node, i, &stack);
+		err = stacks_find(room->stacks, node, i, true, &stack);
 		if (err)
 			break;
 		assert_true(is_stack_of(room, tree, node, stack));

@@ -400,6 +400,7 @@ static int put_sample(struct copying *copying, const struct merged_thread *threa
 		.time_ns = sample->time_ns,
 		.cpu_ns = sample->cpu_ns,
 		.run_ns = sample->run_ns,
+		.slept_ns = sample->slept_ns,
 		.event = sample->event,
 		.weight = sample->weight,
 		.stack_base = sample->stack_base,

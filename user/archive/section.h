@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SECTION_VERSION 4 /* that is written */
+#define SECTION_VERSION 5 /* that is written */
 #define SECTION_OLDEST_VERSION                                                                     \
 	2 /* that is read: its entries have an older grammar (buffer/entry.h) */
 /* Of plain bytes; larger ones are refused in both directions. */

@@ -26,6 +26,7 @@
  *     bit 2  STACK_BASE   | zigzag stack_base - the one told before, of any thread
  *                                                    else: the thread's before
  *     bit 3  FAR_SP       | zigzag far_sp, likewise
+ *     bit 4  SLEPT        | slept_ns in us           else: 0
  *     a sample, from its kind on, without RESTART
  *
  *   sample:
@@ -114,7 +115,8 @@ enum sample_more {
 	MORE_WEIGHT = 1 << 1,
 	MORE_STACK_BASE = 1 << 2,
 	MORE_FAR_SP = 1 << 3,
-	MORE_ALL = (1 << 4) - 1,
+	MORE_SLEPT = 1 << 4,
+	MORE_ALL = (1 << 5) - 1,
 };
 
 /* The first two are kinds of frames as well. */
@@ -136,7 +138,7 @@ static inline bool entry_is_sample(uint8_t kind)
 
 /* What comes before a sample, at most: a kind, a restart, fields of a sample with more. */
 #define ENTRY_HEAD_BYTES                                                                           \
-	(1 + 2 + LEB128_MAX_BYTES_U64 + 1 + LEB128_MAX_BYTES_U32 + 3 * LEB128_MAX_BYTES_U64)
+	(1 + 2 + LEB128_MAX_BYTES_U64 + 1 + LEB128_MAX_BYTES_U32 + 4 * LEB128_MAX_BYTES_U64)
 
 /*
  * Of an entry, at most. A new frame is told by a token, a kind or stack_words, and a value, and

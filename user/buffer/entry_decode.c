@@ -343,7 +343,7 @@ static int get_new_frames(struct reader *reader, struct entry_decoder *decoder, 
  */
 static int get_more(struct reader *reader, struct epoch *epoch, struct told *told)
 {
-	uint64_t event = 0, weight = 1, stack_base = 0, far_sp = 0;
+	uint64_t event = 0, weight = 1, stack_base = 0, far_sp = 0, slept_us = 0;
 	int err = get_byte(reader, &told->more);
 
 	if (!err && told->more & ~MORE_ALL)
@@ -356,6 +356,8 @@ static int get_more(struct reader *reader, struct epoch *epoch, struct told *tol
 		err = get_signed(reader, &stack_base);
 	if (!err && told->more & MORE_FAR_SP)
 		err = get_signed(reader, &far_sp);
+	if (!err && told->more & MORE_SLEPT)
+		err = get_number(reader, UINT64_MAX / NS_PER_US, &slept_us);
 	if (!err)
 		err = get_byte(reader, &told->kind);
 	if (err || (told->kind & (ENTRY_SAMPLE | ENTRY_RESTART)) != ENTRY_SAMPLE)
@@ -364,6 +366,7 @@ static int get_more(struct reader *reader, struct epoch *epoch, struct told *tol
 	epoch->far_sp += far_sp;
 	told->sample.event = (uint32_t)event;
 	told->sample.weight = (int64_t)weight;
+	told->sample.slept_ns = slept_us * NS_PER_US;
 	return 0;
 }
 
@@ -482,6 +485,7 @@ int entry_decode(struct entry_decoder *decoder, const uint8_t *bytes, size_t siz
 	told.sample.event = 0;
 	told.sample.weight = 1;
 	told.sample.run_ns = 0;
+	told.sample.slept_ns = 0;
 	err = decode(&reader, decoder, &told);
 	if (!err)
 		return told.kind ? visitor->sample(context, &told.sample) : 0;

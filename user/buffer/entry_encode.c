@@ -442,7 +442,8 @@ static uint8_t more_to_say(const struct thread_slot *thread, const struct sample
 	return (uint8_t)((sample->event ? MORE_EVENT : 0) |
 			 (sample->weight != 1 ? MORE_WEIGHT : 0) |
 			 (is_news(thread->stack_base, sample->stack_base) ? MORE_STACK_BASE : 0) |
-			 (is_news(thread->far_sp, sample->far_sp) ? MORE_FAR_SP : 0));
+			 (is_news(thread->far_sp, sample->far_sp) ? MORE_FAR_SP : 0) |
+			 (sample->slept_ns >= NS_PER_US ? MORE_SLEPT : 0));
 }
 
 static void put_more(struct writer *writer, struct epoch *epoch, uint8_t more,
@@ -461,6 +462,8 @@ static void put_more(struct writer *writer, struct epoch *epoch, uint8_t more,
 		put_signed(writer, sample->far_sp - epoch->far_sp);
 		epoch->far_sp = epoch->thread->far_sp = sample->far_sp;
 	}
+	if (more & MORE_SLEPT)
+		put_number(writer, sample->slept_ns / NS_PER_US);
 }
 
 static void put_restart(struct writer *writer, const struct entry_encoder *encoder)

@@ -31,8 +31,9 @@ struct sample_entry {
 	uint64_t time_ns;
 	uint64_t cpu_ns; /* CPU time the thread had used in its life */
 	uint64_t run_ns; /* how long it had been on the CPU without a break; 0: not known */
-	uint32_t event; /* what made it: the number of the event; 0: the timer */
-	int64_t weight; /* how much it counts */
+	uint64_t slept_ns; /* of a sleep: how long it was off the CPU; else 0 */
+	uint32_t event; /* enum gb_event */
+	int64_t weight; /* how much it counts: periods */
 	/* Stack addresses, see frame.h; 0: those of the thread's sample before, or not known. */
 	uint64_t stack_base, far_sp;
 	const struct frame *frames;
@@ -55,7 +56,8 @@ struct sample_view {
 	 * time 0): whole us, rounded up. Else 0: it ran on or hardly paused, or it is not known.
 	 */
 	uint64_t run_ns;
-	uint32_t event; /* 0: the timer */
+	uint64_t slept_ns; /* whole us, rounded down */
+	uint32_t event; /* enum gb_event, or one that a later version wrote */
 	int64_t weight;
 	uint64_t stack_base, far_sp; /* mean something where the stack has such frames */
 	uint32_t stack; /* node number, or STACK_NODE_NONE: no frames */

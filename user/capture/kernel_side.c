@@ -3,7 +3,9 @@
 #include "capture/kernel_side.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "capture/task_work.h"
 #include "target/procfs.h"
 
 #include <bpf/bpf.h>
@@ -46,6 +48,8 @@ struct kernel_side {
 	size_t ring_count;
 	size_t ring_bytes; /* of one ring */
 	int mmap_error; /* why perf_event_mmap is not traced; 0: it is */
+	bool has_sleeps;
+	enum gb_sleep_way sleep_way;
 };
 
 /* libbpf's messages, one level down: its warnings explain our errors to those who ask with -v. */
@@ -108,6 +112,7 @@ static void configure(struct kernel_side *kernel, const struct kernel_side_confi
 	name_ancestors(rodata->cfg_ancestors);
 	rodata->cfg_all = config->all;
 	rodata->cfg_kernel_stacks = config->kernel_stacks;
+	rodata->cfg_off_cpu = config->off_cpu;
 	rodata->cfg_counters = config->counters;
 	rodata->cfg_picks_threads = config->threads != NULL;
 	if (config->threads)
@@ -154,6 +159,31 @@ static int choose_optional(struct kernel_side *kernel, const char *const *names)
 	return err;
 }
 
+/* The program of switches is that which takes stacks of sleeps in the way of this kernel. */
+static void choose_sleeps(struct kernel_side *kernel, bool is_wanted)
+{
+	struct geckobpf *skel = kernel->skel;
+	bool has_task_work = task_work_declare(skel->obj);
+
+	kernel->has_sleeps = is_wanted;
+	if (is_wanted && has_task_work)
+		kernel->sleep_way = GB_SLEEP_WAY_TASK_WORK;
+	else if (is_wanted && !can_trace("schedule"))
+		kernel->sleep_way = GB_SLEEP_WAY_SCHEDULE;
+	skel->rodata->cfg_sleep_way = kernel->sleep_way;
+	bpf_program__set_autoload(kernel->sleep_way == GB_SLEEP_WAY_TASK_WORK
+					  ? skel->progs.on_switch_deferring
+					  : skel->progs.on_switch,
+				  true);
+	bpf_program__set_autoload(skel->progs.on_scheduled,
+				  kernel->sleep_way == GB_SLEEP_WAY_SCHEDULE);
+}
+
+enum gb_sleep_way kernel_side_sleep_way(const struct kernel_side *kernel)
+{
+	return kernel->sleep_way;
+}
+
 /* What this kernel lacks, or does not allow, is left out. */
 static int choose_programs(struct kernel_side *kernel, const struct kernel_side_config *config)
 {
@@ -163,6 +193,7 @@ static int choose_programs(struct kernel_side *kernel, const struct kernel_side_
 		log_debug("perf_event_mmap cannot be traced: %s; woken for every mapping of code "
 			  "on the machine",
 			  strerror(-kernel->mmap_error));
+	choose_sleeps(kernel, config->off_cpu);
 	return choose_optional(kernel, config->programs);
 }
 
@@ -171,14 +202,17 @@ int kernel_side_mappings_error(const struct kernel_side *kernel)
 	return kernel->mmap_error;
 }
 
-/* A place for every CPU there can be. */
-static int size_scratch(struct kernel_side *kernel)
+/* A place for every CPU there can be; and for sleeps if they are wanted. */
+static int size_maps(struct kernel_side *kernel)
 {
-	int cpus = libbpf_num_possible_cpus();
+	int cpus = libbpf_num_possible_cpus(), err;
 
 	if (cpus < 0)
 		return cpus;
-	return bpf_map__set_max_entries(kernel->skel->maps.scratch, (__u32)cpus * GB_SLOTS);
+	err = bpf_map__set_max_entries(kernel->skel->maps.scratch, (__u32)cpus * GB_SLOTS);
+	if (!err && !kernel->has_sleeps)
+		err = bpf_map__set_max_entries(kernel->skel->maps.sleepers, 1);
+	return err;
 }
 
 /* Their elements are there from the start, so what has room for all processes that there can be takes megabytes. */
@@ -186,6 +220,8 @@ static int save_memory(struct kernel_side *kernel)
 {
 	int err = bpf_map__set_max_entries(kernel->skel->maps.targets, FEWER_PROCESSES);
 
+	if (!err && kernel->has_sleeps)
+		err = bpf_map__set_max_entries(kernel->skel->maps.sleepers, FEWER_PROCESSES);
 	return err ? err
 		   : bpf_map__set_max_entries(kernel->skel->maps.process_maps, FEWER_PROCESSES);
 }
@@ -228,7 +264,7 @@ int kernel_side_open(struct kernel_side **out, const struct kernel_side_config *
 	configure(kernel, config);
 	err = choose_programs(kernel, config);
 	if (!err)
-		err = size_scratch(kernel);
+		err = size_maps(kernel);
 	if (!err && config->saves_memory)
 		err = save_memory(kernel);
 	if (!err)
@@ -263,14 +299,18 @@ void kernel_side_close(struct kernel_side *kernel)
 int kernel_side_attach(struct kernel_side *kernel)
 {
 	struct bpf_program *const programs[] = {
-		kernel->skel->progs.on_fork,    kernel->skel->progs.on_exec,
-		kernel->skel->progs.on_rename,  kernel->skel->progs.on_switch,
-		kernel->skel->progs.list_tasks, kernel->skel->progs.on_mmap,
+		kernel->skel->progs.on_fork,      kernel->skel->progs.on_exec,
+		kernel->skel->progs.on_rename,    kernel->skel->progs.on_switch,
+		kernel->skel->progs.list_tasks,   kernel->skel->progs.on_mmap,
+		kernel->skel->progs.on_scheduled, kernel->skel->progs.on_switch_deferring,
+		kernel->skel->progs.on_waking,    kernel->skel->progs.list_sleepers,
 	};
 	struct bpf_link **const links[] = {
-		&kernel->skel->links.on_fork,    &kernel->skel->links.on_exec,
-		&kernel->skel->links.on_rename,  &kernel->skel->links.on_switch,
-		&kernel->skel->links.list_tasks, &kernel->skel->links.on_mmap,
+		&kernel->skel->links.on_fork,      &kernel->skel->links.on_exec,
+		&kernel->skel->links.on_rename,    &kernel->skel->links.on_switch,
+		&kernel->skel->links.list_tasks,   &kernel->skel->links.on_mmap,
+		&kernel->skel->links.on_scheduled, &kernel->skel->links.on_switch_deferring,
+		&kernel->skel->links.on_waking,    &kernel->skel->links.list_sleepers,
 	};
 	size_t i;
 
@@ -287,9 +327,10 @@ int kernel_side_attach(struct kernel_side *kernel)
 void kernel_side_detach(struct kernel_side *kernel)
 {
 	struct bpf_link **const links[] = {
-		&kernel->skel->links.on_fork,   &kernel->skel->links.on_exec,
-		&kernel->skel->links.on_rename, &kernel->skel->links.on_switch,
-		&kernel->skel->links.on_mmap,
+		&kernel->skel->links.on_fork,      &kernel->skel->links.on_exec,
+		&kernel->skel->links.on_rename,    &kernel->skel->links.on_switch,
+		&kernel->skel->links.on_mmap,      &kernel->skel->links.on_switch_deferring,
+		&kernel->skel->links.on_scheduled, &kernel->skel->links.on_waking,
 	};
 	size_t i;
 
@@ -397,6 +438,22 @@ int kernel_side_adopt_children(struct kernel_side *kernel)
 	log_debug("%zu descendants of the targets run already%s", all,
 		  count ? "; perhaps there are more" : "");
 	return err;
+}
+
+void kernel_side_begin_sleeps(struct kernel_side *kernel)
+{
+	kernel->skel->data->sleeps_since_ns = clock_now_ns();
+	kernel->skel->data->sleeps_until_ns = 0;
+}
+
+int kernel_side_end_sleeps(struct kernel_side *kernel)
+{
+	size_t count = 0;
+
+	if (!kernel->skel->links.list_sleepers || kernel->skel->data->sleeps_until_ns)
+		return 0;
+	kernel->skel->data->sleeps_until_ns = clock_now_ns();
+	return read_iterator(kernel->skel->links.list_sleepers, count_task, &count);
 }
 
 size_t kernel_side_ring_count(const struct kernel_side *kernel)

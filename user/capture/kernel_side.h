@@ -13,6 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/types.h>
+
+#include "geckobpf_abi.h"
+
 struct gb_chunk;
 struct gb_mapping;
 struct gb_names;
@@ -27,6 +31,7 @@ struct kernel_side;
 struct kernel_side_config {
 	bool all; /* every process on the machine */
 	bool kernel_stacks;
+	bool off_cpu; /* sleeps are sampled, too */
 	uint32_t counters; /* of processes: a bit for each enum gb_counter */
 	const struct gb_names *threads; /* only those with such names have samples; NULL: all */
 	uint64_t period_ns; /* of the timers */
@@ -43,6 +48,13 @@ void kernel_side_close(struct kernel_side *kernel);
 
 /* 0: the control ring says at once that a target has mapped code; -errno: why this kernel does not allow it. */
 int kernel_side_mappings_error(const struct kernel_side *kernel);
+
+/* How stacks of sleeps are taken on this kernel, if they are wanted. */
+enum gb_sleep_way kernel_side_sleep_way(const struct kernel_side *kernel);
+
+/* Sleeps count from now on; or no longer, and those that are under way are sent. 0 or -errno. */
+void kernel_side_begin_sleeps(struct kernel_side *kernel);
+int kernel_side_end_sleeps(struct kernel_side *kernel);
 
 /* Starts the task and scheduler programs. From now on no fork, exec or exit of a target is missed. */
 int kernel_side_attach(struct kernel_side *kernel);

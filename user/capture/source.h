@@ -18,6 +18,7 @@ struct kernel_side;
 /* What a recording wants of its sources. */
 struct source_config {
 	uint64_t period_ns; /* of the timer; 0: no timer */
+	bool off_cpu; /* and sleeps */
 };
 
 struct source_counter {
@@ -27,7 +28,7 @@ struct source_counter {
 
 struct source {
 	const char *name;
-	const char *event; /* what the profile says that it samples */
+	const char *event; /* what the profile says that it samples; NULL: nothing of its own */
 	const char *const *programs; /* names of its BPF programs; ends with NULL */
 	const struct source_counter *counters; /* ends with a row without a name */
 

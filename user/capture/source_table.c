@@ -4,9 +4,11 @@
 
 #include <stddef.h>
 
+#include "capture/sleep_source.h"
 #include "capture/timer_source.h"
 
 const struct source *const source_table[] = {
 	&timer_source,
+	&sleep_source,
 	NULL,
 };

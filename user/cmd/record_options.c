@@ -50,6 +50,7 @@ enum option_key {
 	KEY_ALL_PROCESSES,
 	KEY_COUNTERS,
 	KEY_RESCUE,
+	KEY_OFF_CPU,
 };
 
 static const struct argp_option option_table[] = {
@@ -86,6 +87,11 @@ static const struct argp_option option_table[] = {
 	 0},
 	{"user-only", KEY_USER_ONLY, NULL, 0, "No kernel frames", 0},
 	{"kernel", KEY_KERNEL, NULL, 0, "Kernel frames too (the default)", 0},
+	{"off-cpu", KEY_OFF_CPU, "on|off", 0,
+	 "Samples also of the time that threads are off the CPU, with the stack that they wait in "
+	 "and "
+	 "why (not complete yet, so off by default; see OFF THE CPU in geckobpf(1))",
+	 0},
 	{"counters", KEY_COUNTERS, "NAME[,NAME...]|all|none", 0,
 	 "What is counted of each process and shown as a track of it: memory (its resident set) "
 	 "and "
@@ -167,6 +173,14 @@ static error_t parse_progress(struct record_options *options, const char *text)
 	}
 	return usage_reject(&options->usage, "--progress=%s: not known; give bar, json or none",
 			    text);
+}
+
+static error_t parse_off_cpu(struct record_options *options, const char *text)
+{
+	options->config.off_cpu = !strcmp(text, "on");
+	if (options->config.off_cpu || !strcmp(text, "off"))
+		return 0;
+	return usage_reject(&options->usage, "--off-cpu=%s: not known; give on or off", text);
 }
 
 static bool parse_descriptor(const char *text, int *out)
@@ -306,6 +320,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 				 &config->buffer_bytes);
 	case KEY_COUNTERS:
 		return counter_option_parse(&options->usage, value, &config->counters);
+	case KEY_OFF_CPU:
+		return parse_off_cpu(options, value);
 	case KEY_RING:
 		config->ring = true;
 		return 0;

@@ -22,6 +22,7 @@
 #include "format/marker_json.h"
 #include "format/meta.h"
 #include "format/overhead_json.h"
+#include "format/sleep_rows.h"
 #include "format/spool.h"
 #include "profile/profile.h"
 #include "profile/sink.h"
@@ -39,6 +40,7 @@ struct gecko {
 	struct marker_text *marker_text;
 	struct gecko_process *process; /* NULL: none has begun */
 	bool has_process; /* the first one tells of the whole recording */
+	uint64_t intervals_per_row; /* of long sleeps, see sleep_rows.h */
 };
 
 static struct gecko *gecko_of(struct profile_sink *sink)
@@ -52,7 +54,8 @@ static int begin_process(struct profile_sink *sink, struct profile_process *proc
 {
 	struct gecko *gecko = gecko_of(sink);
 	const struct recording_facts *whole = profile_whole(gecko->document.input);
-	int err = gecko_process_open(&gecko->process, process, gecko->pool);
+	int err =
+		gecko_process_open(&gecko->process, process, gecko->intervals_per_row, gecko->pool);
 
 	if (!err && !gecko->has_process && overhead_json_known(whole))
 		gecko->process->overhead = whole;
@@ -132,6 +135,8 @@ static int end_document(struct profile_sink *sink, const struct profile_summary 
 	json_key(json, "profilingLog");
 	json_object_begin(json);
 	logs_write_whole(json, gecko->document.input, summary, spool_pool_spilled(gecko->pool));
+	if (gecko->intervals_per_row > 1)
+		json_key_u64(json, "sleep_intervals_per_row", gecko->intervals_per_row);
 	json_object_end(json);
 	logs_write_stages(json, gecko->document.input);
 	json_object_end(json);
@@ -182,6 +187,8 @@ int gecko_open(struct profile_sink **out, const struct profile_input *input, str
 	gecko->sink.ops = &gecko_ops;
 	gecko->sink.addresses = ADDRESSES_BEHIND_CALLS;
 	err = open_gecko(gecko, input, output);
+	if (!err)
+		err = sleep_rows_plan(input, SLEEP_ROWS_MAX, &gecko->intervals_per_row);
 	if (err) {
 		close_gecko(&gecko->sink);
 		return err;

@@ -25,13 +25,14 @@
 /* ---- opening ------------------------------------------------------------------------- */
 
 int gecko_process_open(struct gecko_process **out, const struct profile_process *process,
-		       struct spool_pool *pool)
+		       uint64_t intervals_per_row, struct spool_pool *pool)
 {
 	struct gecko_process *opened = calloc(1, sizeof(*opened));
 
 	if (!opened)
 		return -ENOMEM;
 	opened->process = process;
+	opened->intervals_per_row = intervals_per_row;
 	opened->pool = pool;
 	*out = opened;
 	return 0;
@@ -56,7 +57,7 @@ int gecko_process_add_thread(struct gecko_process *process, struct profile_threa
 	int err = ARRAY_ROOM(&process->threads);
 
 	if (!err)
-		err = gecko_thread_open(&opened, thread, process->pool);
+		err = gecko_thread_open(&opened, thread, process->intervals_per_row, process->pool);
 	if (err)
 		return err;
 	process->threads.items[process->threads.count++] = opened;

@@ -27,6 +27,7 @@ struct gecko_names {
 struct gecko_process {
 	const struct profile_process *process;
 	struct spool_pool *pool; /* borrowed */
+	uint64_t intervals_per_row; /* of long sleeps, see sleep_rows.h */
 	struct {
 		struct gecko_thread **items;
 		size_t count, capacity;
@@ -37,7 +38,7 @@ struct gecko_process {
 
 /* 0 or -ENOMEM. */
 int gecko_process_open(struct gecko_process **out, const struct profile_process *process,
-		       struct spool_pool *pool);
+		       uint64_t intervals_per_row, struct spool_pool *pool);
 /* NULL is fine. */
 void gecko_process_close(struct gecko_process *process);
 

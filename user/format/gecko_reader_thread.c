@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "format/gecko_reader.h"
 #include "format/stack_profile.h"
+#include "profile/frame_kind.h"
 
 #define MAX_COLUMNS 3
 #define MAX_MS 1e15
@@ -29,9 +30,11 @@ struct thread_reader {
 	const struct thread_place *place;
 	const json_t *thread;
 	uint32_t *functions; /* by row of frameTable */
+	bool *is_sleep; /* the same: it says why the thread slept */
 	size_t frame_count;
 	struct row {
 		uint32_t stack, depth;
+		bool is_sleep; /* its frame says so */
 		uint64_t samples, cpu_ns;
 	} * rows; /* by row of stackTable */
 	size_t row_count;
@@ -118,7 +121,8 @@ static int read_frames(struct thread_reader *reader)
 		return err;
 	reader->frame_count = json_array_size(table.data);
 	reader->functions = calloc(reader->frame_count + 1, sizeof(*reader->functions));
-	if (!reader->functions)
+	reader->is_sleep = calloc(reader->frame_count + 1, sizeof(*reader->is_sleep));
+	if (!reader->functions || !reader->is_sleep)
 		return -ENOMEM;
 	for (i = 0; i < reader->frame_count && !err; i++) {
 		err = read_index(reader, &table, i, 0, json_array_size(strings), &string);
@@ -127,6 +131,7 @@ static int read_frames(struct thread_reader *reader)
 		text = json_array_get(strings, string);
 		if (!json_is_string(text))
 			return wrong_cell(reader, &table, i, 0, "points to no string");
+		reader->is_sleep[i] = sleep_frames_have(json_string_value(text));
 		err = stack_profile_add_function(reader->place->profile, json_string_value(text),
 						 json_string_length(text), &reader->functions[i]);
 	}
@@ -152,6 +157,7 @@ static int read_stack(struct thread_reader *reader, const struct table *table, s
 	err = read_index(reader, table, i, 1, reader->frame_count, &frame);
 	if (err)
 		return err;
+	row->is_sleep = reader->is_sleep[frame];
 	return stack_profile_add_stack(reader->place->profile, caller, reader->functions[frame],
 				       &row->stack);
 }
@@ -236,6 +242,10 @@ static int read_sample(struct thread_reader *reader, const struct table *table, 
 	err = read_index(reader, table, from, SAMPLE_STACK, reader->row_count, &row);
 	if (err)
 		return err;
+	if (reader->rows[row].is_sleep) { /* no sample of what it did on the CPU */
+		reader->no_stack_cpu_ns += cpu_ns;
+		return 0;
+	}
 	reader->rows[row].samples += from == i;
 	reader->rows[row].cpu_ns += cpu_ns;
 	return 0;
@@ -358,6 +368,7 @@ int gecko_reader_thread(const struct thread_place *place, const json_t *thread,
 	if (!err)
 		stack_profile_end_thread(place->profile);
 	free(reader.functions);
+	free(reader.is_sleep);
 	free(reader.rows);
 	return err;
 }

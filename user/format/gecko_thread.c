@@ -119,6 +119,30 @@ static int find_stack(struct gecko_thread *thread, const struct profile_row *row
 	return stacks_id(thread->thread->process->stacks, &thread->user, row->stack, stack);
 }
 
+/*
+ * Rows have no weights, so what weighs more than 1 is as many rows, an interval from each other, the last of them where it
+ * ends; or one for so many (sleep_rows.h), evenly.
+ */
+static int put_rows(struct gecko_thread *thread, uint32_t stack, const struct profile_row *row,
+		    uint64_t cpu_ns)
+{
+	const uint64_t step_ns =
+		thread->thread->process->facts->interval_ns * thread->intervals_per_row;
+	uint64_t count, before_ns;
+	int err = 0;
+
+	thread->intervals_left += (uint64_t)row->weight;
+	count = thread->intervals_left / thread->intervals_per_row;
+	thread->intervals_left %= thread->intervals_per_row;
+	for (; count && !err; count--, cpu_ns = 0) {
+		before_ns = (count - 1) * step_ns;
+		if (before_ns > row->time_ns - thread->time_ns)
+			before_ns = row->time_ns - thread->time_ns;
+		err = put_row(thread, stack, row->time_ns - before_ns, cpu_ns);
+	}
+	return err;
+}
+
 int gecko_thread_add(struct gecko_thread *thread, const struct profile_row *row)
 {
 	uint64_t cpu_ns = row->cpu_delta_ns == PROFILE_CPU_UNKNOWN ? 0 : row->cpu_delta_ns;
@@ -128,7 +152,12 @@ int gecko_thread_add(struct gecko_thread *thread, const struct profile_row *row)
 	if (!err && row->slept_ns)
 		err = put_sleep(thread, row);
 	thread->is_drawn = stack != ID_NONE;
-	return err ? err : put_row(thread, stack, row->time_ns, cpu_ns);
+	if (!err && row->event == GB_EVENT_SLEEP && row->weight > 1)
+		err = put_rows(thread, stack, row, cpu_ns);
+	else if (!err)
+		err = put_row(thread, stack, row->time_ns, cpu_ns);
+	thread->time_ns = row->time_ns;
+	return err;
 }
 
 uint64_t gecko_thread_bytes(const struct gecko_thread *thread)
@@ -140,7 +169,7 @@ uint64_t gecko_thread_bytes(const struct gecko_thread *thread)
 /* ---- opening --------------------------------------------------------------------------- */
 
 int gecko_thread_open(struct gecko_thread **out, const struct profile_thread *thread,
-		      struct spool_pool *pool)
+		      uint64_t intervals_per_row, struct spool_pool *pool)
 {
 	struct gecko_thread *opened = calloc(1, sizeof(*opened));
 	int err;
@@ -148,6 +177,7 @@ int gecko_thread_open(struct gecko_thread **out, const struct profile_thread *th
 	if (!opened)
 		return -ENOMEM;
 	opened->thread = thread;
+	opened->intervals_per_row = intervals_per_row;
 	opened->user.add = add_stack;
 	stacks_join(thread->process->stacks, &opened->user);
 	err = spool_open(&opened->rows, pool);

@@ -32,6 +32,9 @@ struct gecko_thread {
 	struct spool *stack_rows; /* the same, of the table of stacks */
 	bool has_rows;
 	bool is_drawn; /* the last of them has a stack */
+	uint64_t time_ns; /* of the last row of the profile */
+	uint64_t intervals_per_row; /* of long sleeps */
+	uint64_t intervals_left; /* of these, those that are in no row so far */
 	uint32_t stack_count;
 	struct gecko_markers markers;
 	struct id_map frame_ids; /* by frame of the process */
@@ -43,7 +46,7 @@ struct gecko_thread {
 
 /* 0 or -ENOMEM. */
 int gecko_thread_open(struct gecko_thread **out, const struct profile_thread *thread,
-		      struct spool_pool *pool);
+		      uint64_t intervals_per_row, struct spool_pool *pool);
 void gecko_thread_close(struct gecko_thread *thread);
 
 /* 0, -ENOMEM, -errno of the spool. */

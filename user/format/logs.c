@@ -26,6 +26,23 @@ static void write_stack_ends(struct json *json, const uint64_t *ends)
 	json_object_end(json);
 }
 
+/* The same of sleeps, if there are any. */
+static void write_sleep_ends(struct json *json, const uint64_t *ends)
+{
+	uint64_t all = 0, cut = 0;
+	unsigned int end;
+
+	for (end = 0; end < GB_STACK_END_COUNT; end++) {
+		all += ends[end];
+		cut += profile_stack_end(end) ? ends[end] : 0;
+	}
+	if (!all)
+		return;
+	json_key_u64(json, "sleeps_with_whole_stack", ends[GB_STACK_COMPLETE]);
+	json_key_u64(json, "sleeps_without_stack", ends[GB_STACK_NOT_TAKEN]);
+	json_key_u64(json, "sleeps_with_cut_stack", cut - ends[GB_STACK_NOT_TAKEN]);
+}
+
 static void write_fact(struct json *json, const struct recording_fact *fact)
 {
 	if (fact->text)
@@ -98,6 +115,7 @@ static void write_own(struct json *json, const struct recording_facts *facts,
 	json_key_u64(json, "images_folded", summary->gathered.folded);
 	json_key_u64(json, "bytes_spilled", spilled_bytes);
 	write_stack_ends(json, summary->stack_ends);
+	write_sleep_ends(json, summary->sleep_ends);
 	/* Files that were found, but not as they were recorded; and those that cost more than they may. */
 	write_trouble(json, &summary->unnamed, SYMBOL_TROUBLE_OTHER_BUILD,
 		      "files_of_another_build");

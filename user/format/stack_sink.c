@@ -191,7 +191,7 @@ static int find_last(struct sum_thread *sums, struct profile_thread *thread,
 	if (row->stack == PROFILE_SAME_STACK)
 		return 0;
 	sums->last = ID_NONE;
-	if (row->stack == PROFILE_NO_STACK)
+	if (row->stack == PROFILE_NO_STACK || row->event == GB_EVENT_SLEEP)
 		return 0;
 	return stacks_id(thread->process->stacks, &sums->user, row->stack, &sums->last);
 }

@@ -61,6 +61,9 @@ extern const struct frame_kind kernel_frames;
 extern const struct frame_kind truncated_frames;
 extern const struct frame_kind interrupted_frames;
 extern const struct frame_kind signal_frames;
+extern const struct frame_kind sleep_frames;
+/* Whether what profiles call so is why a thread slept. */
+bool sleep_frames_have(const char *name);
 /* Stands for those that have no row: a later version's. */
 extern const struct frame_kind unknown_frames;
 

@@ -3,5 +3,6 @@
 #include "profile/frame_kind.h"
 
 const struct frame_kind *const frame_table[] = {
-	&user_frames, &kernel_frames, &truncated_frames, &interrupted_frames, &signal_frames, NULL,
+	&user_frames,  &kernel_frames, &truncated_frames, &interrupted_frames, &signal_frames,
+	&sleep_frames, NULL,
 };

@@ -24,14 +24,31 @@ static const char *const kernel_work[KERNEL_WORK_COUNT + 1] = {
 	[KERNEL_SCHEDULER] = "Scheduler",
 };
 
+static const char *const waits[WAIT_COUNT + 1] = {
+	"Other",
+	[WAIT_LOCK] = "Lock",
+	[WAIT_POLL] = "Poll",
+	[WAIT_SLEEP] = "Sleep",
+	[WAIT_DISK] = "Disk",
+	[WAIT_PAGE_FAULT] = "Page fault",
+	[WAIT_SOCKET_READ] = "Socket read",
+	[WAIT_SOCKET_WRITE] = "Socket write",
+	[WAIT_SOCKET_ACCEPT] = "Socket accept",
+	[WAIT_PIPE] = "Pipe",
+	[WAIT_CHILD] = "Child",
+	[WAIT_STOPPED] = "Stopped",
+};
+
 /* The first grey one is where rows without a stack are drawn. */
 const struct profile_category profile_categories[CATEGORY_COUNT] = {
 	[CATEGORY_OTHER] = {"Other", "grey", no_subcategories},
-	[CATEGORY_IDLE] = {"Idle", "transparent", no_subcategories},
+	[CATEGORY_IDLE] = {"Idle", "transparent", waits},
 	[CATEGORY_USER] = {"User", "yellow", user_work},
 	[CATEGORY_KERNEL] = {"Kernel", "orange", kernel_work},
 	[CATEGORY_LIBRARY] = {"Library", "green", user_work},
 	[CATEGORY_LIBC] = {"libc", "blue", user_work},
+	[CATEGORY_BLOCKED] = {"Blocked", "purple", waits},
+	[CATEGORY_RUNNABLE] = {"Runnable", "red", no_subcategories},
 };
 
 bool profile_is_main(const struct profile_thread *thread)

@@ -20,7 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "geckobpf_frame.h"
+#include <linux/types.h>
+
+#include "geckobpf_abi.h"
 #include "profile/filter.h"
 #include "recording/recording.h"
 
@@ -49,6 +51,8 @@ enum profile_category_index {
 	CATEGORY_KERNEL,
 	CATEGORY_LIBRARY, /* user code of other files than the program */
 	CATEGORY_LIBC,
+	CATEGORY_BLOCKED, /* off the CPU, until something happens */
+	CATEGORY_RUNNABLE, /* off the CPU, though it wanted one */
 	CATEGORY_COUNT
 };
 
@@ -66,6 +70,22 @@ enum profile_kernel_work {
 
 /* Of the program, of libraries and of libc; code that is made while it runs is of none of these files. */
 enum profile_user_work { USER_ALLOCATION = 1, USER_UNNAMED, USER_JIT, USER_WORK_COUNT };
+
+/* Of what is waited for: CATEGORY_BLOCKED, and CATEGORY_IDLE where waiting means that there is no work. */
+enum profile_wait {
+	WAIT_LOCK = 1,
+	WAIT_POLL,
+	WAIT_SLEEP,
+	WAIT_DISK,
+	WAIT_PAGE_FAULT,
+	WAIT_SOCKET_READ,
+	WAIT_SOCKET_WRITE,
+	WAIT_SOCKET_ACCEPT,
+	WAIT_PIPE,
+	WAIT_CHILD,
+	WAIT_STOPPED,
+	WAIT_COUNT
+};
 
 struct profile_category {
 	const char *name, *color;
@@ -144,14 +164,16 @@ struct profile_thread {
 	struct profile_process *process;
 	uint64_t born_ns, died_ns; /* died: PROFILE_LIVES_ON if it did not */
 	uint64_t row_count;
-	uint64_t sample_count; /* rows with a stack */
+	uint64_t sample_count; /* rows with a stack, but for sleeps */
 	uint64_t clamped_count; /* rows whose time would have gone backwards */
 	uint64_t time_ns, cpu_ns; /* of its last row; CPU time in all the source's life */
 	uint64_t source_rows; /* of the source */
 	bool has_sample; /* among them */
+	bool is_asleep; /* its last row is of a sleep */
 	void *of_sink; /* for the sink; NULL at first */
 };
 
+#define PROFILE_SLEEP_MAX (1LL << 40) /* the weight of a row of a sleep, at most: 35 years */
 #define PROFILE_NO_STACK UINT32_MAX
 /* That of the row before, if it has one: the thread ran on. Such a row weighs nothing. */
 #define PROFILE_SAME_STACK (UINT32_MAX - 1)
@@ -167,8 +189,12 @@ struct profile_row {
 	 */
 	uint64_t slept_ns;
 	uint32_t stack; /* its number now, see stacks.h; PROFILE_NO_STACK, PROFILE_SAME_STACK */
-	int64_t weight; /* how much it counts; 0: not at all */
-	uint32_t event; /* what made it; 0: the timer */
+	/*
+	 * How much it counts, in intervals; 0: not at all. More than 1 of a sleep: it is of the time since the row before,
+	 * which is of the same sleep.
+	 */
+	int64_t weight;
+	uint32_t event; /* enum gb_event */
 };
 
 /* Whether it is the process's first thread. */

@@ -328,7 +328,18 @@ static int find_stack(struct process_walk *walk, const struct sample_view *sampl
 	*stack = PROFILE_NO_STACK;
 	if (sample->stack == STACK_NODE_NONE)
 		return 0;
-	return stacks_find(walk->shown.stacks, sample->stack, sample->time_ns, stack);
+	return stacks_find(walk->shown.stacks, sample->stack, sample->time_ns,
+			   sample->event != GB_EVENT_SLEEP, stack);
+}
+
+static void count_sample(struct profile_summary *summary, const struct sample_view *sample,
+			 uint32_t stack)
+{
+	bool is_sleep = sample->event == GB_EVENT_SLEEP;
+
+	summary->stackless += !is_sleep && stack == PROFILE_NO_STACK;
+	if (sample->user_end < GB_STACK_END_COUNT)
+		(is_sleep ? summary->sleep_ends : summary->stack_ends)[sample->user_end]++;
 }
 
 static int on_sample(void *context, const struct sample_view *sample)
@@ -357,9 +368,7 @@ static int on_sample(void *context, const struct sample_view *sample)
 	if (err)
 		return err;
 	walk->sample_count++;
-	walk->pass->summary.stackless += stack == PROFILE_NO_STACK;
-	if (sample->user_end < GB_STACK_END_COUNT)
-		walk->pass->summary.stack_ends[sample->user_end]++;
+	count_sample(&walk->pass->summary, sample, stack);
 	return 0;
 }
 

@@ -84,6 +84,8 @@ struct profile_summary {
 	uint64_t processes;
 	struct gather_counts gathered;
 	uint64_t stack_ends[GB_STACK_END_COUNT]; /* samples by how their user stack ended */
+	uint64_t sleep_ends
+		[GB_STACK_END_COUNT]; /* the same, of sleeps, which are no samples here else */
 	uint64_t unsymbolized; /* distinct addresses without a name */
 	uint64_t damaged; /* samples left out: what the buffer has of them makes no sense */
 	uint64_t before_begin; /* and these: the profile begins where nothing is missing any more */

@@ -312,9 +312,10 @@ static int push(struct way *way, uint32_t node, enum place place)
 	return err;
 }
 
+/* Why a thread sleeps is the kernel's, too. */
 static bool is_kernel(const struct node *node)
 {
-	return frame_is(&node->frame, GB_FRAME_KERNEL);
+	return frame_is(&node->frame, GB_FRAME_KERNEL) || frame_is(&node->frame, GB_FRAME_SLEEP);
 }
 
 /* From a leaf to the first node that has a stack, or past the root. */
@@ -358,7 +359,8 @@ static int make_stack(struct stacks *stacks, uint32_t leaf)
 	return err;
 }
 
-int stacks_find(struct stacks *stacks, uint32_t node, uint64_t time_ns, uint32_t *stack)
+int stacks_find(struct stacks *stacks, uint32_t node, uint64_t time_ns, bool is_counted,
+		uint32_t *stack)
 {
 	struct node *leaf;
 	int err = 0;
@@ -371,7 +373,7 @@ int stacks_find(struct stacks *stacks, uint32_t node, uint64_t time_ns, uint32_t
 		err = make_stack(stacks, node);
 	if (err)
 		return err;
-	leaf->samples++;
+	leaf->samples += is_counted;
 	*stack = leaf->stacks[LEAF];
 	return 0;
 }

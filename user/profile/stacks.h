@@ -67,10 +67,11 @@ int stacks_add_node(struct stacks *stacks, uint32_t node, uint32_t prefix,
 		    const struct frame *frame);
 
 /*
- * The stack of a sample at `time_ns` whose leaf is `node`. Its number holds until the next call. 0, -ENOMEM, -EBADMSG:
- * there is no such node.
+ * The stack of a sample at `time_ns` whose leaf is `node`. Its number holds until the next call. `is_counted`: the sample
+ * counts for stacks_self_samples(). 0, -ENOMEM, -EBADMSG: there is no such node.
  */
-int stacks_find(struct stacks *stacks, uint32_t node, uint64_t time_ns, uint32_t *stack);
+int stacks_find(struct stacks *stacks, uint32_t node, uint64_t time_ns, bool is_counted,
+		uint32_t *stack);
 struct profile_stack stacks_at(const struct stacks *stacks, uint32_t stack);
 
 /*

@@ -22,7 +22,8 @@ static uint64_t cpu_delta_ns(struct profile_thread *thread, uint64_t time_ns, ui
 
 /*
  * How long it was off the CPU since its last row. What is shorter than half an interval, or than the time that it ran,
- * is left to the CPU graph: as so many percent. 0 as well if nothing is known of its CPU time.
+ * is left to the CPU graph: as so many percent. 0 as well if nothing is known of its CPU time. (What is after a row of a
+ * sleep belongs to that.)
  */
 static uint64_t slept_ns(const struct profile_thread *thread, const struct profile_row *row)
 {
@@ -40,13 +41,16 @@ static uint64_t slept_ns(const struct profile_thread *thread, const struct profi
 static int put_row(struct profile_thread *thread, struct profile_sink *sink,
 		   struct profile_row *row, uint64_t cpu_ns)
 {
+	bool is_sleep = row->event == GB_EVENT_SLEEP;
+
 	if (row->time_ns < thread->time_ns) {
 		row->time_ns = thread->time_ns;
 		thread->clamped_count++;
 	}
 	if (thread->source_rows) {
 		row->cpu_delta_ns = cpu_delta_ns(thread, row->time_ns, cpu_ns);
-		row->slept_ns = row->weight ? slept_ns(thread, row) : 0;
+		row->slept_ns =
+			row->weight && !is_sleep && !thread->is_asleep ? slept_ns(thread, row) : 0;
 	} else {
 		row->cpu_delta_ns = thread->row_count ? 0 : PROFILE_CPU_UNKNOWN;
 		thread->cpu_ns = cpu_ns;
@@ -54,6 +58,7 @@ static int put_row(struct profile_thread *thread, struct profile_sink *sink,
 	thread->time_ns = row->time_ns;
 	thread->row_count++;
 	thread->source_rows++;
+	thread->is_asleep = is_sleep;
 	return sink->ops->row(sink, thread, row);
 }
 
@@ -113,6 +118,46 @@ int thread_rows_begin(struct profile_thread *thread, struct profile_sink *sink)
 			     of->cpu_first_ns);
 }
 
+/* From when on it is in the profile that the thread slept up to the sample, in its time; as much of the weight is cut off. */
+static uint64_t sleep_start(const struct profile_thread *thread, const struct sample_view *sample,
+			    struct profile_row *row)
+{
+	const struct recording_facts *facts = thread->process->facts;
+	uint64_t slept_ns = sample->slept_ns < sample->time_ns ? sample->slept_ns : 0;
+	uint64_t start_ns = profile_time_ns(facts, sample->time_ns - slept_ns);
+	uint64_t from_ns = thread->process->filter.from_ns, most;
+
+	if (start_ns > row->time_ns)
+		start_ns = row->time_ns;
+	if (start_ns < from_ns && from_ns < row->time_ns)
+		start_ns = from_ns;
+	if (row->time_ns - start_ns == slept_ns)
+		return start_ns;
+	most = facts->interval_ns ? (row->time_ns - start_ns) / facts->interval_ns + 1 : 1;
+	if ((uint64_t)row->weight > most)
+		row->weight = (int64_t)most;
+	return start_ns;
+}
+
+/* One that takes several intervals has a row where it begins, too: that has the CPU time before. */
+static int put_sleep(struct profile_thread *thread, struct profile_sink *sink,
+		     const struct sample_view *sample, struct profile_row *row)
+{
+	uint64_t start_ns = sleep_start(thread, sample, row);
+	struct profile_row first = *row;
+	int err = 0;
+
+	if (row->weight < 1 || row->weight > PROFILE_SLEEP_MAX) /* nobody slept that long */
+		row->weight = first.weight = 1;
+	if (row->weight > 1) {
+		first.time_ns = start_ns > thread->time_ns ? start_ns : thread->time_ns;
+		first.weight = 1;
+		row->weight--;
+		err = put_row(thread, sink, &first, sample->cpu_ns);
+	}
+	return err ? err : put_row(thread, sink, row, sample->cpu_ns);
+}
+
 int thread_rows_sample(struct profile_thread *thread, struct profile_sink *sink,
 		       const struct sample_view *sample, uint32_t stack)
 {
@@ -123,8 +168,10 @@ int thread_rows_sample(struct profile_thread *thread, struct profile_sink *sink,
 		.event = sample->event,
 	};
 
-	thread->sample_count += stack != PROFILE_NO_STACK;
 	thread->has_sample = true;
+	if (row.event == GB_EVENT_SLEEP)
+		return put_sleep(thread, sink, sample, &row);
+	thread->sample_count += stack != PROFILE_NO_STACK;
 	return put_row(thread, sink, &row, sample->cpu_ns);
 }
 
@@ -140,7 +187,8 @@ static int close_rows(struct profile_thread *thread, struct profile_sink *sink, 
 		return put_other_row(thread, sink, PROFILE_NO_STACK, end_ns, cpu_ns);
 	if (end_ns > thread->time_ns && cpu_ns < thread->cpu_ns + (end_ns - thread->time_ns))
 		time_ns = thread->time_ns + (cpu_ns - thread->cpu_ns);
-	err = put_other_row(thread, sink, PROFILE_SAME_STACK, time_ns, cpu_ns);
+	err = put_other_row(thread, sink, thread->is_asleep ? PROFILE_NO_STACK : PROFILE_SAME_STACK,
+			    time_ns, cpu_ns);
 	return err ? err : put_other_row(thread, sink, PROFILE_NO_STACK, time_ns, thread->cpu_ns);
 }
 

@@ -10,6 +10,9 @@
  *   closing    if it has used CPU time since its last sample: when it had, with the stack of that sample; and one
  *              without a stack, which ends it
  *
+ * A sleep has one row, or two if it takes more than an interval: where it begins, which weighs 1 and has the CPU time up
+ * to there, and where it ends, which weighs all the rest. They are drawn up to the next row, with no CPU time.
+ *
  * Neither time nor CPU time ever falls. Each returns 0 or the sink's error.
  */
 #ifndef GECKOBPF_PROFILE_THREAD_ROWS_H

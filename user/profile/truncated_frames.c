@@ -18,6 +18,7 @@ const char *profile_stack_end(uint64_t end)
 		[GB_STACK_READ_FAILED] = "stack not readable",
 		[GB_STACK_NOT_MONOTONIC] = "frames out of order",
 		[GB_STACK_COMPAT32] = "32-bit process",
+		[GB_STACK_NOT_TAKEN] = "it did not run again",
 	};
 
 	return end < GB_STACK_END_COUNT ? names[end] : NULL;

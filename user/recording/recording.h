@@ -19,6 +19,8 @@ struct processes;
 
 /* Facts that the front-end has a place for: how much memory the machine has; what it is. */
 #define RECORDING_MAIN_MEMORY "main_memory_bytes"
+#define RECORDING_SLEEP_STACKS                                                                     \
+	"sleep_stacks" /* text: how they were taken; there if sleeps are recorded */
 #define RECORDING_DEVICE "device"
 /*
  * And what it cost: the time in which samples were made; that of one, in the mean of the least and of the most expensive

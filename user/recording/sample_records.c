@@ -13,6 +13,7 @@ static bool is_consistent(const struct gb_sample *sample, size_t size, size_t ma
 	const size_t max_words[GB_FRAME_KIND_COUNT] = {
 		[GB_FRAME_USER] = max_user_words,
 		[GB_FRAME_KERNEL] = GB_MAX_KERNEL_FRAMES,
+		[GB_FRAME_SLEEP] = 1,
 	};
 	size_t words[GB_FRAME_KIND_COUNT] = {0}, i;
 
@@ -59,7 +60,8 @@ void records_put_sample(struct records *records, struct thread *thread,
 		.user_end = sample->user_end,
 		.time_ns = sample->hdr.time_ns,
 		.cpu_ns = sample->cpu_ns,
-		.run_ns = sample->run_ns,
+		.run_ns = sample->event == GB_EVENT_SLEEP ? 0 : sample->run_ns,
+		.slept_ns = sample->event == GB_EVENT_SLEEP ? sample->run_ns : 0,
 		.event = sample->event,
 		.weight = sample->weight,
 	};

@@ -119,6 +119,7 @@ int session_open(struct session **out, const struct session_config *config, stru
 	session->cancel = (struct cancel){config->is_cancelled, config->context, false, 0};
 	session->dump_fd = -1;
 	session->source_config.period_ns = sampling_period_ns(config->rate_hz);
+	session->source_config.off_cpu = config->off_cpu;
 	account_invoking_user(&session->account);
 	err = open_all(session);
 	if (err) {

@@ -44,6 +44,7 @@ struct session_config {
 	double delay_s; /* take samples only after this time */
 	bool ring; /* a flight recorder: that old data is overwritten is intended */
 	bool kernel_stacks;
+	bool off_cpu; /* threads have samples of the time, too, that they are off the CPU */
 	uint32_t counters; /* of processes: a bit for each enum gb_counter */
 	const struct format *format; /* of the profile; NULL: Gecko */
 	bool addresses; /* write addresses instead of names */

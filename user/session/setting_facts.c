@@ -65,6 +65,7 @@ static void describe_options(const struct session *session, struct command_line 
 	       config->buffer_bytes / MIB, config->unwind_bytes / MIB);
 	append(out, " %s --symbols=%s", config->kernel_stacks ? "--kernel" : "--user-only",
 	       config->addresses ? "addresses" : "names");
+	append(out, " --off-cpu=%s", config->off_cpu ? "on" : "off");
 	append(out, " --counters=%s", config->counters ? "memory" : "none");
 	if (config->duration_s > 0)
 		append(out, " --duration %g", config->duration_s);
@@ -119,6 +120,20 @@ static void add_fallbacks(const struct session *session, int symbols_error, stru
 			     symbols_error);
 }
 
+/* How stacks of sleeps were taken, if they were. */
+static void add_sleep_way(const struct session *session, struct fact_list *log)
+{
+	static const char *const ways[] = {
+		[GB_SLEEP_WAY_NONE] = "not taken: neither task work nor schedule() can be traced",
+		[GB_SLEEP_WAY_SCHEDULE] = "where schedule() returns",
+		[GB_SLEEP_WAY_TASK_WORK] = "by task work",
+	};
+
+	if (session->config->off_cpu && session->kernel)
+		fact_list_add_text(log, RECORDING_SLEEP_STACKS,
+				   ways[kernel_side_sleep_way(session->kernel)]);
+}
+
 /* 0 if it is not known. */
 static uint64_t main_memory_bytes(void)
 {
@@ -136,8 +151,10 @@ void setting_facts_add(const struct session *session, int symbols_error, struct 
 	describe_options(session, &options);
 	fact_list_add_text(log, "options", options.text);
 	for (i = 0; i < sources_count(session->sources); i++)
-		fact_list_add_text(log, "event", sources_at(session->sources, i)->event);
+		if (sources_at(session->sources, i)->event)
+			fact_list_add_text(log, "event", sources_at(session->sources, i)->event);
 	fact_list_add_number(log, "period_ns", sampling_period_ns(session->config->rate_hz));
+	add_sleep_way(session, log);
 	if (session->config->priority)
 		fact_list_add_text(log, "recorder_priority", session->config->priority);
 	fact_list_add_number(log, RECORDING_MAIN_MEMORY, main_memory_bytes());

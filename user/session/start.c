@@ -59,6 +59,7 @@ static int load(struct session *session, struct error *error)
 	const struct kernel_side_config kernel_config = {
 		.all = config->all,
 		.kernel_stacks = config->kernel_stacks,
+		.off_cpu = config->off_cpu,
 		.counters = config->counters,
 		.threads = config->threads ? &session->thread_names : NULL,
 		.period_ns = session->source_config.period_ns,
