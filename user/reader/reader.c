@@ -190,6 +190,11 @@ static int take(struct reader *reader, struct reader_message *answer)
 		reader->owed--;
 		return -EAGAIN;
 	}
+	/* For what was given up: it has the next request in place of an answer. */
+	if (reader->owed && mark.what == CHANNEL_ASK && mark.number != reader->number) {
+		reader_message_close(answer);
+		return -EAGAIN;
+	}
 	if (mark.number == reader->number && mark.what == CHANNEL_ASK) {
 		reader->ask = *answer;
 		answer->fd_count = 0;

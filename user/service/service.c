@@ -43,7 +43,10 @@ static struct {
 	enum reader_role role;
 	uint32_t number; /* of the request that is served */
 	bool is_last;
-	struct reader_message request, answer;
+	/* The client gave up what is served, and wants this, whose request is there already. */
+	struct channel_mark next;
+	bool has_next;
+	struct reader_message request, answer, request_next;
 } service;
 
 static int receive(struct channel_mark *mark, struct reader_message *message)
@@ -61,7 +64,16 @@ int service_ask(const struct reader_message *ask, struct reader_message *answer)
 	struct channel_mark mark = {CHANNEL_ASK, service.number};
 	int err = channel_send(READER_SOCKET, &mark, ask);
 
-	return err ? -EPIPE : receive(&mark, answer);
+	if (err || service.has_next)
+		return -EPIPE;
+	err = receive(&mark, answer);
+	if (err || mark.what == CHANNEL_ANSWER)
+		return err;
+	service.next = mark;
+	service.request_next = *answer;
+	service.has_next = true;
+	answer->fd_count = 0;
+	return -ECANCELED;
 }
 
 void service_end(void)
@@ -87,17 +99,27 @@ static void serve(void)
 	service.answer.status = answer ? answer(&service.request, &service.answer) : -EOPNOTSUPP;
 }
 
+static int receive_next(struct channel_mark *mark)
+{
+	if (!service.has_next)
+		return receive(mark, &service.request);
+	service.has_next = false;
+	*mark = service.next;
+	service.request = service.request_next;
+	return 0;
+}
+
 /* Until the client has gone, or is not what it should be. */
 static int serve_all(void)
 {
 	struct channel_mark mark;
 
-	while (!receive(&mark, &service.request)) {
+	while (!receive_next(&mark)) {
 		if (mark.what != CHANNEL_REQUEST)
 			return EXIT_FAILURE;
 		service.number = mark.number;
 		serve();
-		mark.what = CHANNEL_ANSWER;
+		mark = (struct channel_mark){CHANNEL_ANSWER, service.number};
 		if (service.is_last)
 			(void)shutdown(READER_SOCKET, SHUT_RD);
 		if (channel_send(READER_SOCKET, &mark, &service.answer))
