@@ -10,7 +10,8 @@
  *   with the process's last run   all of it
  *   when tasks are listed         so what a sleeping process has not told is known
  *
- * What could not be sent stays in the slot. A new one is a number in enum gb_counter and a line in AMOUNTS().
+ * What could not be sent stays in the slot. A new one is a number in enum gb_counter and a line in AMOUNTS(); or, if the kernel
+ * does not count it of threads, a line in AMOUNTS_ADDED() and a program that calls amounts_add() (network.bpf.c).
  */
 #ifndef AMOUNTS_BPF_H
 #define AMOUNTS_BPF_H
@@ -26,6 +27,15 @@
 	EACH(GB_COUNTER_DISK_READ, ioac.read_bytes)                                                \
 	EACH(GB_COUNTER_DISK_WRITTEN, ioac.write_bytes)
 
+/* Those that programs add up, in the run on the CPU that they belong to. */
+#define AMOUNTS_ADDED(EACH)                                                                        \
+	EACH(GB_COUNTER_NETWORK_RECEIVED)                                                          \
+	EACH(GB_COUNTER_NETWORK_SENT)
+
+/* The place of a counter in a run's and a slot's amounts. */
+#define AMOUNT(counter) ((counter)-GB_COUNTER_AMOUNTS)
+#define IS_WANTED(counter) (cfg_counters & 1U << (counter))
+
 static __always_inline bool amounts_wanted(void)
 {
 	return cfg_counters >> GB_COUNTER_AMOUNTS;
@@ -35,10 +45,19 @@ static __always_inline bool amounts_wanted(void)
 static __always_inline void amounts_begin(struct run_state *state, struct task_struct *task)
 {
 #define BEGIN(counter, field)                                                                      \
-	if (cfg_counters & 1U << (counter) && bpf_core_field_exists(task->field))                  \
-		state->amounts[(counter)-GB_COUNTER_AMOUNTS] = TASK_FIELD(task, field);
+	if (IS_WANTED(counter) && bpf_core_field_exists(task->field))                              \
+		state->amounts[AMOUNT(counter)] = TASK_FIELD(task, field);
 	AMOUNTS(BEGIN)
 #undef BEGIN
+#define CLEAR(counter) state->amounts[AMOUNT(counter)] = 0;
+	AMOUNTS_ADDED(CLEAR)
+#undef CLEAR
+}
+
+/* The run has caused that much more. */
+static __always_inline void amounts_add(struct run_state *state, __u32 counter, __u64 more)
+{
+	state->amounts[AMOUNT(counter)] += more;
 }
 
 /* Whether the run has brought any since the last time. */
@@ -47,10 +66,15 @@ static __always_inline bool amounts_grew(const struct run_state *state, struct t
 	__u64 more = 0;
 
 #define COMPARE(counter, field)                                                                    \
-	if (cfg_counters & 1U << (counter) && bpf_core_field_exists(task->field))                  \
-		more |= TASK_FIELD(task, field) ^ state->amounts[(counter)-GB_COUNTER_AMOUNTS];
+	if (IS_WANTED(counter) && bpf_core_field_exists(task->field))                              \
+		more |= TASK_FIELD(task, field) ^ state->amounts[AMOUNT(counter)];
 	AMOUNTS(COMPARE)
 #undef COMPARE
+#define GATHER(counter)                                                                            \
+	if (IS_WANTED(counter))                                                                    \
+		more |= state->amounts[AMOUNT(counter)];
+	AMOUNTS_ADDED(GATHER)
+#undef GATHER
 	return more;
 }
 
@@ -68,12 +92,18 @@ static __always_inline void amounts_settle(struct run_state *state, struct task_
 					   struct amounts_slot *slot, __u64 now)
 {
 #define SETTLE(counter, field)                                                                     \
-	if (cfg_counters & 1U << (counter) && bpf_core_field_exists(task->field))                  \
-		amount_settle(&state->amounts[(counter)-GB_COUNTER_AMOUNTS],                       \
-			      TASK_FIELD(task, field),                                             \
-			      &slot->amounts[(counter)-GB_COUNTER_AMOUNTS]);
+	if (IS_WANTED(counter) && bpf_core_field_exists(task->field))                              \
+		amount_settle(&state->amounts[AMOUNT(counter)], TASK_FIELD(task, field),           \
+			      &slot->amounts[AMOUNT(counter)]);
 	AMOUNTS(SETTLE)
 #undef SETTLE
+#define SETTLE_ADDED(counter)                                                                      \
+	if (IS_WANTED(counter) && state->amounts[AMOUNT(counter)])                                 \
+		__sync_fetch_and_add(&slot->amounts[AMOUNT(counter)],                              \
+				     (__s64)state->amounts[AMOUNT(counter)]);                      \
+	state->amounts[AMOUNT(counter)] = 0;
+	AMOUNTS_ADDED(SETTLE_ADDED)
+#undef SETTLE_ADDED
 	slot->until_ns = now;
 }
 

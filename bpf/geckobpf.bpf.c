@@ -7,6 +7,7 @@
  *                     ├──> a tick that was due for who leaves ──> timer.bpf.c
  *                     ├──> a thread's end ──> control
  *                     └──> sleep.bpf.h <── wake-ups: sleep.bpf.c ──> samples, where the thread goes on
+ *   sockets ─────> network.bpf.c ──> amounts.bpf.h
  *   both ─> counters.bpf.h (memory of the process), amounts.bpf.h (what adds up) ──> samples
  *   fork, exec, rename, iterator ─> task.bpf.c ──> control (ring buffer), targets
  */
@@ -37,5 +38,6 @@
 #include "task.bpf.c"
 #include "sched.bpf.c"
 #include "sleep.bpf.c"
+#include "network.bpf.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -146,6 +146,8 @@ enum gb_counter {
 	GB_COUNTER_DISK_READ = 5, /* bytes that it caused to be read from disks */
 	GB_COUNTER_DISK_WRITTEN =
 		6, /* and to be written, at the time when it changed them in memory */
+	GB_COUNTER_NETWORK_RECEIVED = 7, /* bytes by internet sockets */
+	GB_COUNTER_NETWORK_SENT = 8,
 	GB_COUNTER_COUNT
 };
 

@@ -157,6 +157,17 @@ def test_amounts_equal_the_kernels(test):
     expect("counter_looks_without_slot" not in read_profile_bytes(converted).decode(), "it shared its slot with nobody")
 
 
+def test_bytes_of_sockets(test):
+    """By TCP, to the byte, in the process that moved them; what is looked at first counts once; Unix sockets are none."""
+    recording = test.record("--all-processes", "--counters=network", "--", test.target("talker"), output="network.gbpf")
+    expect_equal(recording.wait(60), 0, f"geckobpf's exit status: {recording.stderr}")
+    parent, child, amount = re.search(r"talked (\d+) (\d+) (\d+)", recording.stdout).groups()
+    for name in ("gecko", "processed"):
+        shown = amounts_of(convert(test, recording.path, name))
+        expect_equal(shown, {parent: {"Network sent": int(amount)}, child: {"Network received": int(amount)}},
+                     "bytes of sockets")
+
+
 def test_many_processes_share_slots(test):
     """Short processes, of which some have a sample: what is told of each is what it had, not what another had."""
     script = "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i + 1)); done"

@@ -50,6 +50,7 @@ struct kernel_side {
 	int mmap_error; /* why perf_event_mmap is not traced; 0: it is */
 	bool has_sleeps;
 	enum gb_sleep_way sleep_way;
+	int network_error; /* why bytes of sockets are not counted; 0: they are, or are not wanted */
 };
 
 /* libbpf's messages, one level down: its warnings explain our errors to those who ask with -v. */
@@ -184,6 +185,28 @@ enum gb_sleep_way kernel_side_sleep_way(const struct kernel_side *kernel)
 	return kernel->sleep_way;
 }
 
+static int tracepoint_error(const char *name)
+{
+	const int id = libbpf_find_vmlinux_btf_id(name, BPF_TRACE_RAW_TP);
+
+	return id > 0 ? 0 : id ? id : -ENOENT;
+}
+
+/* Those that count bytes of sockets, if that is wanted. 0; -errno: this kernel does not have them. */
+static int choose_network(struct kernel_side *kernel, uint32_t counters)
+{
+	int err;
+
+	if (!(counters & (1U << GB_COUNTER_NETWORK_RECEIVED | 1U << GB_COUNTER_NETWORK_SENT)))
+		return 0;
+	err = tracepoint_error("sock_send_length");
+	if (!err)
+		err = tracepoint_error("sock_recv_length");
+	bpf_program__set_autoload(kernel->skel->progs.on_socket_send, !err);
+	bpf_program__set_autoload(kernel->skel->progs.on_socket_receive, !err);
+	return err;
+}
+
 /* What this kernel lacks, or does not allow, is left out. */
 static int choose_programs(struct kernel_side *kernel, const struct kernel_side_config *config)
 {
@@ -194,12 +217,18 @@ static int choose_programs(struct kernel_side *kernel, const struct kernel_side_
 			  "on the machine",
 			  strerror(-kernel->mmap_error));
 	choose_sleeps(kernel, config->off_cpu);
+	kernel->network_error = choose_network(kernel, config->counters);
 	return choose_optional(kernel, config->programs);
 }
 
 int kernel_side_mappings_error(const struct kernel_side *kernel)
 {
 	return kernel->mmap_error;
+}
+
+int kernel_side_network_error(const struct kernel_side *kernel)
+{
+	return kernel->network_error;
 }
 
 /* A place for every CPU there can be; and for sleeps if they are wanted. */
@@ -299,18 +328,20 @@ void kernel_side_close(struct kernel_side *kernel)
 int kernel_side_attach(struct kernel_side *kernel)
 {
 	struct bpf_program *const programs[] = {
-		kernel->skel->progs.on_fork,      kernel->skel->progs.on_exec,
-		kernel->skel->progs.on_rename,    kernel->skel->progs.on_switch,
-		kernel->skel->progs.list_tasks,   kernel->skel->progs.on_mmap,
-		kernel->skel->progs.on_scheduled, kernel->skel->progs.on_switch_deferring,
-		kernel->skel->progs.on_waking,    kernel->skel->progs.list_sleepers,
+		kernel->skel->progs.on_fork,        kernel->skel->progs.on_exec,
+		kernel->skel->progs.on_rename,      kernel->skel->progs.on_switch,
+		kernel->skel->progs.list_tasks,     kernel->skel->progs.on_mmap,
+		kernel->skel->progs.on_scheduled,   kernel->skel->progs.on_switch_deferring,
+		kernel->skel->progs.on_waking,      kernel->skel->progs.list_sleepers,
+		kernel->skel->progs.on_socket_send, kernel->skel->progs.on_socket_receive,
 	};
 	struct bpf_link **const links[] = {
-		&kernel->skel->links.on_fork,      &kernel->skel->links.on_exec,
-		&kernel->skel->links.on_rename,    &kernel->skel->links.on_switch,
-		&kernel->skel->links.list_tasks,   &kernel->skel->links.on_mmap,
-		&kernel->skel->links.on_scheduled, &kernel->skel->links.on_switch_deferring,
-		&kernel->skel->links.on_waking,    &kernel->skel->links.list_sleepers,
+		&kernel->skel->links.on_fork,        &kernel->skel->links.on_exec,
+		&kernel->skel->links.on_rename,      &kernel->skel->links.on_switch,
+		&kernel->skel->links.list_tasks,     &kernel->skel->links.on_mmap,
+		&kernel->skel->links.on_scheduled,   &kernel->skel->links.on_switch_deferring,
+		&kernel->skel->links.on_waking,      &kernel->skel->links.list_sleepers,
+		&kernel->skel->links.on_socket_send, &kernel->skel->links.on_socket_receive,
 	};
 	size_t i;
 
@@ -327,10 +358,11 @@ int kernel_side_attach(struct kernel_side *kernel)
 void kernel_side_detach(struct kernel_side *kernel)
 {
 	struct bpf_link **const links[] = {
-		&kernel->skel->links.on_fork,      &kernel->skel->links.on_exec,
-		&kernel->skel->links.on_rename,    &kernel->skel->links.on_switch,
-		&kernel->skel->links.on_mmap,      &kernel->skel->links.on_switch_deferring,
-		&kernel->skel->links.on_scheduled, &kernel->skel->links.on_waking,
+		&kernel->skel->links.on_fork,        &kernel->skel->links.on_exec,
+		&kernel->skel->links.on_rename,      &kernel->skel->links.on_switch,
+		&kernel->skel->links.on_mmap,        &kernel->skel->links.on_switch_deferring,
+		&kernel->skel->links.on_scheduled,   &kernel->skel->links.on_waking,
+		&kernel->skel->links.on_socket_send, &kernel->skel->links.on_socket_receive,
 	};
 	size_t i;
 

@@ -48,6 +48,8 @@ void kernel_side_close(struct kernel_side *kernel);
 
 /* 0: the control ring says at once that a target has mapped code; -errno: why this kernel does not allow it. */
 int kernel_side_mappings_error(const struct kernel_side *kernel);
+/* 0: bytes of sockets are counted, or are not wanted; -ENOENT: this kernel has no place to count them, -errno. */
+int kernel_side_network_error(const struct kernel_side *kernel);
 
 /* How stacks of sleeps are taken on this kernel, if they are wanted. */
 enum gb_sleep_way kernel_side_sleep_way(const struct kernel_side *kernel);

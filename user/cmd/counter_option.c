@@ -18,6 +18,7 @@ static const struct {
 	{"faults", 1U << GB_COUNTER_FAULTS_MINOR | 1U << GB_COUNTER_FAULTS_MAJOR},
 	{"switches", 1U << GB_COUNTER_SWITCHES_VOLUNTARY | 1U << GB_COUNTER_SWITCHES_INVOLUNTARY},
 	{"disk", COUNTERS_DISK},
+	{"network", COUNTERS_NETWORK},
 	{"all", (1U << GB_COUNTER_COUNT) - 1},
 	{"none", 0},
 };
@@ -50,7 +51,7 @@ error_t counter_option_parse(struct usage *usage, const char *text, uint32_t *ou
 	if (*at || !*text)
 		return usage_reject(usage,
 				    "--counters=%s: not known; give memory, faults, switches, "
-				    "disk, all or none",
+				    "disk, network, all or none",
 				    text);
 	*out = counters;
 	return 0;

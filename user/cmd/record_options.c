@@ -93,9 +93,9 @@ static const struct argp_option option_table[] = {
 	 "why (not complete yet, so off by default; see OFF THE CPU in geckobpf(1))",
 	 0},
 	{"counters", KEY_COUNTERS, "NAME[,NAME...]|all|none", 0,
-	 "What is counted of each process and shown as a track of it: memory (its resident set) "
-	 "and "
-	 "disk (bytes read and written), which are the default; faults (page faults); switches "
+	 "What is counted of each process and shown as a track of it: memory (its resident set), "
+	 "disk (bytes read and written) and network (bytes by internet sockets), which are "
+	 "the default; faults (page faults); switches "
 	 "(context switches)",
 	 0},
 	{"no-priority", KEY_NO_PRIORITY, NULL, 0,

@@ -39,6 +39,7 @@ static const struct panel_row {
 	{"kernel_version", "Kernel's build", SETTING},
 	{"fallback_rights", "Done without rights", IMPORTANT_SETTING},
 	{"fallback_mappings", "Done without an event", IMPORTANT_SETTING},
+	{"fallback_network", "Not counted", IMPORTANT_SETTING},
 	{"fallback_build_ids", "Build ids", IMPORTANT_SETTING},
 	{"fallback_stream", "Stream", IMPORTANT_SETTING},
 	{"fallback_kernel_symbols", "Done without names", IMPORTANT_SETTING},

@@ -57,6 +57,12 @@ const struct counter_kind counter_table[GB_COUNTER_COUNT] = {
 					  "Bytes that the process caused to be written to disks, "
 					  "when it changed them in memory",
 					  "blue"),
+	[GB_COUNTER_NETWORK_RECEIVED] =
+		BYTES("Network received", "Network",
+		      "Bytes that the process received by internet sockets", "green"),
+	[GB_COUNTER_NETWORK_SENT] =
+		BYTES("Network sent", "Network", "Bytes that the process sent by internet sockets",
+		      "blue"),
 };
 
 static bool is_amount(uint32_t counter)

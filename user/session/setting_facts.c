@@ -96,6 +96,7 @@ static void add_fallback(struct fact_list *log, const char *name, const char *wh
 static void add_fallbacks(const struct session *session, int symbols_error, struct fact_list *log)
 {
 	int mappings_error = session->kernel ? kernel_side_mappings_error(session->kernel) : 0;
+	int network_error = session->kernel ? kernel_side_network_error(session->kernel) : 0;
 	char missing[256];
 
 	rights_describe_missing(missing, sizeof(missing));
@@ -106,6 +107,10 @@ static void add_fallbacks(const struct session *session, int symbols_error, stru
 			     "woken for every mapping of code on the machine: perf_event_mmap "
 			     "cannot be traced",
 			     mappings_error);
+	if (network_error)
+		add_fallback(log, "fallback_network",
+			     "bytes of sockets are not counted: Linux 6.3 and later can",
+			     network_error);
 	if (session->sideband && !sideband_has_build_ids(session->sideband))
 		fact_list_add_text(log, "fallback_build_ids",
 				   "read from the files: the kernel does not tell them");

@@ -99,7 +99,7 @@ struct process_counter {
 	int64_t value;
 };
 
-#define PROCESS_COUNTERS 7
+#define PROCESS_COUNTERS 9
 
 struct process {
 	uint32_t number; /* unique and small; used again when the process is dropped */
