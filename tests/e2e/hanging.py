@@ -2,7 +2,8 @@
 """hanging.py DIRECTORY PROGRAM FLAGS: a file system of one file, `f`, with the content of PROGRAM, for everybody.
 
 When the file FLAGS/open, FLAGS/read or FLAGS/flush (close) is there, processes of geckobpf get no answer to that any more, and
-FLAGS/asked is made. With FLAGS/rest it is so with all reads but those of the first and the last page: the file can be told from others, and not be parsed.
+FLAGS/asked is made. With FLAGS/rest it is so with all reads but those of the first and the last page: the file can be told from
+others, and not be parsed.
 """
 
 import ctypes

@@ -89,7 +89,7 @@ def copy_library(path, original):
 
 @alone
 def test_table_hangs(test):
-    """Of a program with many libraries, one of which cannot be parsed: its stacks, deeper than what is copied of them, are complete
+    """Of a program with many libraries, one of which cannot be parsed: its stacks, deeper than their copies, are complete
     nevertheless, and none is lost, for nobody waits for that one."""
     program = build_source(test, "libraries.c", "libraries", "gcc", *C_FLAGS)
     library = build_source(test, "libraries.c", "deep.so", "gcc", *C_FLAGS, "-DLIBRARY", "-shared", "-fPIC", "-Wl,--build-id")
@@ -107,7 +107,7 @@ def test_table_hangs(test):
 
 
 def record_until_it_hangs(test):
-    """Its program, of which no copy is kept, hangs when names are looked for. Returns the recording, that program and another one."""
+    """Its program, which is not copied, hangs when names are looked for. Returns the recording, that program and another one."""
     filling = test.write_file("filling", bytes(5 << 20))
     large = os.path.join(test.directory, "large")
     subprocess.run(["objcopy", "--add-section", f".gcc_except_table={filling}", test.target("hot"), large], check=True)

@@ -37,19 +37,18 @@ static bool is_real_time(const struct place *place)
 
 static void move(pid_t who, const struct place *place)
 {
-	if (is_real_time(place))
-		(void)sched_setscheduler(who, place->policy, &place->param);
-	else
+	(void)sched_setscheduler(who, place->policy, &place->param);
+	if (!is_real_time(place))
 		(void)setpriority(PRIO_PROCESS, (id_t)who, place->nice);
 }
 
-/* That of the calling thread. */
-static struct place own_place(void)
+/* 0: that of the calling thread. */
+static struct place place_of(pid_t who)
 {
-	struct place place = {.policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK,
-			      .nice = getpriority(PRIO_PROCESS, 0)};
+	struct place place = {.policy = sched_getscheduler(who) & ~SCHED_RESET_ON_FORK,
+			      .nice = getpriority(PRIO_PROCESS, (id_t)who)};
 
-	(void)sched_getparam(0, &place.param);
+	(void)sched_getparam(who, &place.param);
 	return place;
 }
 
@@ -86,7 +85,7 @@ int hurry_open(void)
 	sigset_t all, before;
 	int err;
 
-	place = own_place();
+	place = place_of(0);
 	if (hurry.owner || (!is_real_time(&place) && place.nice >= 0))
 		return 0;
 	hurry.is_closing = false;
@@ -119,7 +118,7 @@ void hurry_close(void)
 
 void hurry_up(pid_t child)
 {
-	const struct place place = behind(own_place());
+	const struct place place = behind(place_of(0));
 
 	if (!has_thread()) {
 		move(child, &place);
@@ -132,6 +131,14 @@ void hurry_up(pid_t child)
 	while (hurry.child)
 		pthread_cond_wait(&hurry.changed, &hurry.lock);
 	pthread_mutex_unlock(&hurry.lock);
+}
+
+void hurry_follow(pid_t child)
+{
+	const struct place ours = place_of(0), its = place_of(child);
+
+	if (is_real_time(&its) && !is_real_time(&ours))
+		hurry_up(child);
 }
 
 void hurry_no_more(pid_t child)

@@ -22,6 +22,8 @@ void hurry_close(void);
  * everybody else.
  */
 void hurry_up(pid_t child);
+/* The same, if it goes before all others in real time, as we no longer do. */
+void hurry_follow(pid_t child);
 /* As everybody else: a file that takes long is not to take a CPU from all. */
 void hurry_no_more(pid_t child);
 

@@ -268,6 +268,12 @@ void reader_ease(struct reader *reader)
 	reader->is_eased = true;
 }
 
+void reader_follow(struct reader *reader)
+{
+	if (reader->child && reader->owner == getpid())
+		hurry_follow(reader->child);
+}
+
 void reader_end(struct reader *reader)
 {
 	abandon(reader);

@@ -89,6 +89,9 @@ void reader_distrust(struct reader *reader);
 /* Its answer is not waited for now: until the next request it goes before nobody. */
 void reader_ease(struct reader *reader);
 
+/* It goes before others as far as we do, if we have given up to go before all others. */
+void reader_follow(struct reader *reader);
+
 /* Ends a process that has nothing to do, with the memory that it has. */
 void reader_end(struct reader *reader);
 

@@ -208,6 +208,8 @@ static int ask_names(void *context, const struct name_question *question, struct
 	int err;
 
 	door->question = question;
+	reader_follow(door->parser);
+	reader_follow(door->opener);
 	err = ask_once(door, question, out);
 	if (err == -E2BIG || err == -EPIPE) {
 		reader_end(door->parser);
