@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "capture/task_work.h"
+#include "capture/kernel_programs.h"
 #include "target/procfs.h"
 
 #include <bpf/bpf.h>
@@ -47,10 +47,7 @@ struct kernel_side {
 	int ring_fds[MAX_RINGS];
 	size_t ring_count;
 	size_t ring_bytes; /* of one ring */
-	int mmap_error; /* why perf_event_mmap is not traced; 0: it is */
-	bool has_sleeps;
-	enum gb_sleep_way sleep_way;
-	int network_error; /* why bytes of sockets are not counted; 0: they are, or are not wanted */
+	struct kernel_programs programs;
 };
 
 /* libbpf's messages, one level down: its warnings explain our errors to those who ask with -v. */
@@ -124,111 +121,19 @@ static void configure(struct kernel_side *kernel, const struct kernel_side_confi
 	rodata->cfg_control_wake_bytes = bpf_map__max_entries(kernel->skel->maps.control) / 4;
 }
 
-/*
- * Whether a program may run when the kernel function `name` returns: it must be there, and tracing it allowed. 0 or
- * -errno.
- */
-static int can_trace(const char *name)
-{
-	const struct bpf_insn nothing[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FEXIT);
-	int fd, id = libbpf_find_vmlinux_btf_id(name, BPF_TRACE_FEXIT);
-
-	if (id <= 0)
-		return id ? id : -ENOENT;
-	options.attach_btf_id = (__u32)id;
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", nothing, 2, &options);
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return 0;
-}
-
-/* Those of sections SEC("?...") are left out otherwise. */
-static int choose_optional(struct kernel_side *kernel, const char *const *names)
-{
-	struct bpf_program *program;
-	int err = 0;
-
-	for (; names && *names && !err; names++) {
-		program = bpf_object__find_program_by_name(kernel->skel->obj, *names);
-		err = program ? bpf_program__set_autoload(program, true) : -ENOENT;
-	}
-	return err;
-}
-
-/* The program of switches is that which takes stacks of sleeps in the way of this kernel. */
-static void choose_sleeps(struct kernel_side *kernel, bool is_wanted)
-{
-	struct geckobpf *skel = kernel->skel;
-	bool has_task_work = task_work_declare(skel->obj);
-
-	kernel->has_sleeps = is_wanted;
-	if (is_wanted && has_task_work)
-		kernel->sleep_way = GB_SLEEP_WAY_TASK_WORK;
-	else if (is_wanted && !can_trace("schedule"))
-		kernel->sleep_way = GB_SLEEP_WAY_SCHEDULE;
-	skel->rodata->cfg_sleep_way = kernel->sleep_way;
-	bpf_program__set_autoload(kernel->sleep_way == GB_SLEEP_WAY_TASK_WORK
-					  ? skel->progs.on_switch_deferring
-					  : skel->progs.on_switch,
-				  true);
-	bpf_program__set_autoload(skel->progs.on_scheduled,
-				  kernel->sleep_way == GB_SLEEP_WAY_SCHEDULE);
-}
-
 enum gb_sleep_way kernel_side_sleep_way(const struct kernel_side *kernel)
 {
-	return kernel->sleep_way;
-}
-
-static int tracepoint_error(const char *name)
-{
-	const int id = libbpf_find_vmlinux_btf_id(name, BPF_TRACE_RAW_TP);
-
-	return id > 0 ? 0 : id ? id : -ENOENT;
-}
-
-/* Those that count bytes of sockets, if that is wanted. 0; -errno: this kernel does not have them. */
-static int choose_network(struct kernel_side *kernel, uint32_t counters)
-{
-	int err;
-
-	if (!(counters & (1U << GB_COUNTER_NETWORK_RECEIVED | 1U << GB_COUNTER_NETWORK_SENT)))
-		return 0;
-	err = tracepoint_error("sock_send_length");
-	if (!err)
-		err = tracepoint_error("sock_recv_length");
-	bpf_program__set_autoload(kernel->skel->progs.on_socket_send, !err);
-	bpf_program__set_autoload(kernel->skel->progs.on_socket_receive, !err);
-	return err;
-}
-
-/* What this kernel lacks, or does not allow, is left out. */
-static int choose_programs(struct kernel_side *kernel, const struct kernel_side_config *config)
-{
-	kernel->mmap_error = can_trace("perf_event_mmap");
-	bpf_program__set_autoload(kernel->skel->progs.on_mmap, !kernel->mmap_error);
-	if (kernel->mmap_error)
-		log_debug("perf_event_mmap cannot be traced: %s; woken for every mapping of code "
-			  "on the machine",
-			  strerror(-kernel->mmap_error));
-	choose_sleeps(kernel, config->off_cpu);
-	kernel->network_error = choose_network(kernel, config->counters);
-	return choose_optional(kernel, config->programs);
+	return kernel->programs.sleep_way;
 }
 
 int kernel_side_mappings_error(const struct kernel_side *kernel)
 {
-	return kernel->mmap_error;
+	return kernel->programs.mappings_error;
 }
 
 int kernel_side_network_error(const struct kernel_side *kernel)
 {
-	return kernel->network_error;
+	return kernel->programs.network_error;
 }
 
 /* A place for every CPU there can be; and for sleeps if they are wanted. */
@@ -239,7 +144,7 @@ static int size_maps(struct kernel_side *kernel)
 	if (cpus < 0)
 		return cpus;
 	err = bpf_map__set_max_entries(kernel->skel->maps.scratch, (__u32)cpus * GB_SLOTS);
-	if (!err && !kernel->has_sleeps)
+	if (!err && !kernel->programs.has_sleeps)
 		err = bpf_map__set_max_entries(kernel->skel->maps.sleepers, 1);
 	return err;
 }
@@ -249,7 +154,7 @@ static int save_memory(struct kernel_side *kernel)
 {
 	int err = bpf_map__set_max_entries(kernel->skel->maps.targets, FEWER_PROCESSES);
 
-	if (!err && kernel->has_sleeps)
+	if (!err && kernel->programs.has_sleeps)
 		err = bpf_map__set_max_entries(kernel->skel->maps.sleepers, FEWER_PROCESSES);
 	return err ? err
 		   : bpf_map__set_max_entries(kernel->skel->maps.process_maps, FEWER_PROCESSES);
@@ -291,7 +196,7 @@ int kernel_side_open(struct kernel_side **out, const struct kernel_side_config *
 	}
 	size_rings(kernel, config);
 	configure(kernel, config);
-	err = choose_programs(kernel, config);
+	err = kernel_programs_choose(&kernel->programs, kernel->skel, config);
 	if (!err)
 		err = size_maps(kernel);
 	if (!err && config->saves_memory)
@@ -327,49 +232,12 @@ void kernel_side_close(struct kernel_side *kernel)
 
 int kernel_side_attach(struct kernel_side *kernel)
 {
-	struct bpf_program *const programs[] = {
-		kernel->skel->progs.on_fork,        kernel->skel->progs.on_exec,
-		kernel->skel->progs.on_rename,      kernel->skel->progs.on_switch,
-		kernel->skel->progs.list_tasks,     kernel->skel->progs.on_mmap,
-		kernel->skel->progs.on_scheduled,   kernel->skel->progs.on_switch_deferring,
-		kernel->skel->progs.on_waking,      kernel->skel->progs.list_sleepers,
-		kernel->skel->progs.on_socket_send, kernel->skel->progs.on_socket_receive,
-	};
-	struct bpf_link **const links[] = {
-		&kernel->skel->links.on_fork,        &kernel->skel->links.on_exec,
-		&kernel->skel->links.on_rename,      &kernel->skel->links.on_switch,
-		&kernel->skel->links.list_tasks,     &kernel->skel->links.on_mmap,
-		&kernel->skel->links.on_scheduled,   &kernel->skel->links.on_switch_deferring,
-		&kernel->skel->links.on_waking,      &kernel->skel->links.list_sleepers,
-		&kernel->skel->links.on_socket_send, &kernel->skel->links.on_socket_receive,
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		if (!bpf_program__autoload(programs[i]))
-			continue;
-		*links[i] = bpf_program__attach(programs[i]);
-		if (!*links[i])
-			return -errno;
-	}
-	return 0;
+	return kernel_programs_attach(kernel->skel);
 }
 
 void kernel_side_detach(struct kernel_side *kernel)
 {
-	struct bpf_link **const links[] = {
-		&kernel->skel->links.on_fork,        &kernel->skel->links.on_exec,
-		&kernel->skel->links.on_rename,      &kernel->skel->links.on_switch,
-		&kernel->skel->links.on_mmap,        &kernel->skel->links.on_switch_deferring,
-		&kernel->skel->links.on_scheduled,   &kernel->skel->links.on_waking,
-		&kernel->skel->links.on_socket_send, &kernel->skel->links.on_socket_receive,
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-		bpf_link__destroy(*links[i]);
-		*links[i] = NULL;
-	}
+	kernel_programs_detach(kernel->skel);
 }
 
 int kernel_side_add_target(struct kernel_side *kernel, uint32_t tgid, bool armed, bool follow)

@@ -255,7 +255,7 @@ static void drop_copies(struct objects *objects, const struct object *kept)
 	for (i = 0; i < objects->count && objects->copy_bytes > OBJECTS_COPIES_MAX_BYTES; i++) {
 		struct object *object = objects->items[i];
 
-		if (!object->copy_bytes || object == kept)
+		if (object == kept || !object->copy_bytes)
 			continue;
 		objects->copy_bytes -= object->copy_bytes;
 		objects->stats.copies_dropped++;
