@@ -418,7 +418,7 @@ def test_provenance(test):
     recording, target = record_hot(test, "--rate", 250, "--user-only")
     log = recording.finish().log()
     expect_equal(log["options"], "--rate 250 --buffer-size 128 --unwind-memory 64 --user-only --symbols=names "
-                 f"--counters=memory --duration 0.5 --pid {target.pid}", "options")
+                 f"--off-cpu=off --counters=memory,disk,network --duration 0.5 --pid {target.pid}", "options")
     expect_equal((log["event"], log["period_ns"]), ("cpu-clock", round(interval_ms(250) * 1e6)), "event and period")
     expect_equal(log["kernel_release"], os.uname().release, "kernel_release")
     for name in ("buffer_chunks_made", "buffer_chunks_recycled", "buffer_chunks_destroyed"):

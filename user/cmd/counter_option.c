@@ -7,32 +7,29 @@
 #include <string.h>
 
 #include "cmd/usage.h"
+#include "session/counter_words.h"
 
 #define BETWEEN ", \n"
 
-static const struct {
-	const char *name;
-	uint32_t counters;
-} words[] = {
-	{"memory", 1U << GB_COUNTER_MEMORY},
-	{"faults", 1U << GB_COUNTER_FAULTS_MINOR | 1U << GB_COUNTER_FAULTS_MAJOR},
-	{"switches", 1U << GB_COUNTER_SWITCHES_VOLUNTARY | 1U << GB_COUNTER_SWITCHES_INVOLUNTARY},
-	{"disk", COUNTERS_DISK},
-	{"network", COUNTERS_NETWORK},
-	{"all", (1U << GB_COUNTER_COUNT) - 1},
-	{"none", 0},
-};
-
-static bool find(const char *name, size_t length, uint32_t *counters)
+static bool is_word(const char *name, const char *text, size_t length)
 {
-	size_t i;
+	return strlen(name) == length && !strncmp(name, text, length);
+}
 
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strlen(words[i].name) == length && !strncmp(words[i].name, name, length)) {
-			*counters |= words[i].counters;
+static bool find(const char *text, size_t length, uint32_t *counters)
+{
+	const struct counter_word *word;
+
+	if (is_word("all", text, length)) {
+		*counters = (1U << GB_COUNTER_COUNT) - 1;
+		return true;
+	}
+	for (word = counter_words; word->name; word++)
+		if (is_word(word->name, text, length)) {
+			*counters |= word->counters;
 			return true;
 		}
-	return false;
+	return is_word("none", text, length);
 }
 
 error_t counter_option_parse(struct usage *usage, const char *text, uint32_t *out)

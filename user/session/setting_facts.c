@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* setting_facts.c - see setting_facts.h. */
+#include "session/counter_words.h"
 #include "session/setting_facts.h"
 
 #include "base/clock.h"
@@ -57,6 +58,20 @@ static void append_target(const struct session *session, struct command_line *ou
 		append(out, " -- %s", session->target.name);
 }
 
+static void append_counters(uint32_t counters, struct command_line *out)
+{
+	const char *before = " --counters=";
+	const struct counter_word *word;
+
+	for (word = counter_words; word->name; word++)
+		if (counters & word->counters) {
+			append(out, "%s%s", before, word->name);
+			before = ",";
+		}
+	if (!counters)
+		append(out, "%snone", before);
+}
+
 static void describe_options(const struct session *session, struct command_line *out)
 {
 	const struct session_config *config = session->config;
@@ -66,7 +81,7 @@ static void describe_options(const struct session *session, struct command_line 
 	append(out, " %s --symbols=%s", config->kernel_stacks ? "--kernel" : "--user-only",
 	       config->addresses ? "addresses" : "names");
 	append(out, " --off-cpu=%s", config->off_cpu ? "on" : "off");
-	append(out, " --counters=%s", config->counters ? "memory" : "none");
+	append_counters(config->counters, out);
 	if (config->duration_s > 0)
 		append(out, " --duration %g", config->duration_s);
 	if (config->threads)
