@@ -395,6 +395,16 @@ int drain_list_tasks(struct drain *drain)
 	return err;
 }
 
+static void note_task(void *context, const void *record, size_t size)
+{
+	keep(context, record, size);
+}
+
+int drain_note_tasks(struct drain *drain)
+{
+	return kernel_side_list_tasks(drain->kernel, note_task, drain);
+}
+
 int drain_call_roll(struct drain *drain)
 {
 	uint64_t now = clock_now_ns();

@@ -58,6 +58,11 @@ const struct drain_left_out *drain_get_left_out(const struct drain *drain);
 
 /* Lists all threads of all targets into the records (GB_TASK_SEEN). 0 or -errno. */
 int drain_list_tasks(struct drain *drain);
+/*
+ * The same, but they are applied with the other events, when it is drained next: what threads have used is known at a
+ * moment, and nothing is waited for until the caller goes on.
+ */
+int drain_note_tasks(struct drain *drain);
 
 /* The same, and a process that is not among them has ended: its exit was lost. 0 or -errno. */
 int drain_call_roll(struct drain *drain);

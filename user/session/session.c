@@ -216,11 +216,12 @@ static void collect_rest(struct session *session)
 	int err;
 
 	stages_enter(&session->stages, "collecting");
+	/* First, since threads go on while all this is done. */
+	err = drain_note_tasks(session->drain);
 	kernel_side_detach(session->kernel);
 	sideband_stop(session->sideband);
-	err = drain_finish(session->drain, COLLECT_NS);
 	if (!err)
-		err = drain_list_tasks(session->drain);
+		err = drain_finish(session->drain, COLLECT_NS);
 	stages_end(&session->stages);
 	if (!err)
 		return;

@@ -195,23 +195,23 @@ static int forget_cpu_time(struct session *session)
 		for (n = 0; n < threads->count; n++)
 			threads->items[n]->cpu_first_ns = UINT64_MAX;
 	}
-	return drain_list_tasks(session->drain);
+	return drain_note_tasks(session->drain);
 }
 
 int session_begin(struct session *session, struct error *error)
 {
 	int err = phase_step(&session->phase, ACTION_BEGIN);
 
+	session->stolen_at_start_ns = cpus_stolen_ns();
 	if (!err)
 		err = forget_cpu_time(session);
 	session->start_ns = session->end_ns = clock_now_ns();
+	session->start_real_ns = clock_ns(CLOCK_REALTIME);
+	if (!err)
+		err = sources_start(session->sources, session->kernel);
 	session->patience = (struct patience){BEGIN_PATIENCE_NS, session->start_ns};
 	session->loss_watch.looked_ns = session->start_ns;
 	cost_watch_begin(&session->cost_watch, session->start_ns);
-	session->start_real_ns = clock_ns(CLOCK_REALTIME);
-	session->stolen_at_start_ns = cpus_stolen_ns();
-	if (!err)
-		err = sources_start(session->sources, session->kernel);
 	if (err) {
 		error_set(error, err, "sampling", "cannot start: %s", strerror(-err));
 		rights_advise(err, error);
