@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libraries.c - libraries OTHERS.so... DEEP.so: loads all of them, as programs do that begin with a hundred, and then works for a
- * second of CPU time in the last, below calls that have 150 kB on the stack.
+ * libraries.c - libraries OTHERS.so... DEEP.so: loads all of them, as programs do that begin with a hundred, and then works for
+ * three seconds of CPU time in the last, below calls that have 150 kB on the stack.
  *
  *   main ── deep ── ... ── deep ── work
  *
@@ -14,7 +14,7 @@
 
 #define CALLS 40
 #define FRAME_BYTES 4096
-#define CPU_S 1.0
+#define CPU_S 3.0
 
 uint64_t deep(int calls, uint64_t x);
 
