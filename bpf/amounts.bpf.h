@@ -16,8 +16,6 @@
 #ifndef AMOUNTS_BPF_H
 #define AMOUNTS_BPF_H
 
-#define GB_AMOUNTS_TICK_NS 10000000ULL
-
 /* The fields of a thread that have them; some kernels are built without some. */
 #define AMOUNTS(EACH)                                                                              \
 	EACH(GB_COUNTER_FAULTS_MINOR, min_flt)                                                     \
@@ -160,16 +158,11 @@ static __always_inline struct amounts_slot *amounts_slot_of(struct task_struct *
 	return bpf_map_lookup_elem(&amounts_slots, &key);
 }
 
-static __always_inline __u64 image_of(struct task_struct *task)
-{
-	return (__u64)TASK_FIELD(task, self_exec_id) << 32 | (__u32)TASK_FIELD(task, tgid);
-}
-
 /* Makes the slot that of the task's process. Whether it may have it. */
 static __always_inline bool amounts_take_slot(struct amounts_slot *slot, struct task_struct *task,
 					      __u64 since, __u64 now)
 {
-	if (slot->image && now - slot->since_ns < GB_AMOUNTS_TICK_NS) {
+	if (slot->image && now - slot->since_ns < GB_COUNTER_TICK_NS) {
 		count(GB_STAT_AMOUNTS_NO_SLOT);
 		return false;
 	}
@@ -197,7 +190,7 @@ static __always_inline void amounts_look(struct run_state *state, struct task_st
 	if (slot->image != image_of(task) && !amounts_take_slot(slot, task, state->begun_ns, now))
 		return;
 	amounts_settle(state, task, slot, now);
-	if (is_over || now - slot->since_ns >= GB_AMOUNTS_TICK_NS)
+	if (is_over || now - slot->since_ns >= GB_COUNTER_TICK_NS)
 		amounts_send(slot);
 	if (is_over)
 		slot->image = 0;

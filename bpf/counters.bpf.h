@@ -16,7 +16,6 @@
 #ifndef COUNTERS_BPF_H
 #define COUNTERS_BPF_H
 
-#define GB_COUNTER_TICK_NS 10000000ULL
 #define GB_COUNTER_AGAIN_NS 1000000000ULL
 #define GB_COUNTER_LEAVE_NS 1000000ULL
 #define GB_COUNTER_BURST 16
@@ -109,7 +108,7 @@ static __always_inline void counters_look(struct task_struct *task, __u64 now, b
 	if (!slot)
 		return;
 	value = counter_value(GB_COUNTER_MEMORY, mm, task);
-	image = (__u64)TASK_FIELD(task, self_exec_id) << 32 | tgid;
+	image = image_of(task);
 	if ((slot->image == image && !is_news(slot, value, now, leaves)) || is_in_exec(task) ||
 	    !counter_send(task, GB_COUNTER_MEMORY, value))
 		return;

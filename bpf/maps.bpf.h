@@ -112,6 +112,7 @@ struct {
  * second late.
  */
 #define GB_COUNTER_SLOTS 4096
+#define GB_COUNTER_TICK_NS 10000000ULL /* how often a process's counters are told, as a rule */
 struct counter_slot {
 	__u64 image; /* exec id << 32 | tgid */
 	__s64 value;

@@ -285,16 +285,22 @@ static __always_inline void defer(struct sleeper *sleeper, struct task_struct *t
 
 /* ---- switches ----------------------------------------------------------------------------- */
 
-/* `task` leaves the CPU, and comes again. */
-static __always_inline void sleep_begin(struct task_struct *task, bool is_preempted, __u64 now)
+/* NULL: its sleeps do not count now, or there is no room. */
+static __always_inline struct sleeper *counted_sleeper(struct task_struct *task)
 {
 	struct sleeper *sleeper;
 
 	if (!sleeps_count() || task->flags & GB_PF_KTHREAD)
-		return;
+		return NULL;
 	sleeper = find_sleeper(task);
-	if (!sleeper)
-		sleeper = make_sleeper(task);
+	return sleeper ? sleeper : make_sleeper(task);
+}
+
+/* `task` leaves the CPU, and comes again. */
+static __always_inline void sleep_begin(struct task_struct *task, bool is_preempted, __u64 now)
+{
+	struct sleeper *sleeper = counted_sleeper(task);
+
 	if (!sleeper)
 		return;
 	sleeper->out_ns = now;
@@ -346,13 +352,8 @@ static __always_inline void sleep_count(struct sleeper *sleeper, struct task_str
 static __always_inline void sleep_end(struct run_state *state, struct task_struct *task, __u64 now,
 				      enum gb_sleep_way way)
 {
-	struct sleeper *sleeper;
+	struct sleeper *sleeper = counted_sleeper(task);
 
-	if (!sleeps_count() || task->flags & GB_PF_KTHREAD)
-		return;
-	sleeper = find_sleeper(task);
-	if (!sleeper)
-		sleeper = make_sleeper(task);
 	if (!sleeper)
 		return;
 	sleep_count(sleeper, task, now);

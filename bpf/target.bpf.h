@@ -18,6 +18,12 @@ static __always_inline bool is_target(__u32 tgid)
 	return target && target->armed;
 }
 
+/* Names its image among those that run: what is kept in slots by the low bits of the tgid. */
+static __always_inline __u64 image_of(struct task_struct *task)
+{
+	return (__u64)TASK_FIELD(task, self_exec_id) << 32 | (__u32)TASK_FIELD(task, tgid);
+}
+
 static __always_inline void name_task(struct gb_task *out, struct task_struct *task)
 {
 	struct task_struct *leader = TASK_FIELD(task, group_leader);

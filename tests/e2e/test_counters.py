@@ -57,7 +57,7 @@ def record_grower(test, *options, output="memory.json.gz"):
     """Returns the recording, and what the program was told: [(what, pid, time, bytes)]."""
     grower = test.target("grower")
     next_one = test.copy_target("grower", "grower-next")
-    recording = test.record("--all-processes", *options, "--", grower, next_one, output=output)
+    recording = test.record("--all-processes", "--counters=memory", *options, "--", grower, next_one, output=output)
     expect_equal(recording.wait(60), 0, f"geckobpf's exit status: {recording.stderr}")
     told = [(what, pid, int(time_ns), int(amount))
             for what, pid, time_ns, amount in re.findall(r"held (\w+) (\d+) (\d+) (\d+)", recording.stdout)]

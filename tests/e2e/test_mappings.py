@@ -20,6 +20,15 @@ MEMORY_KB = 160 << 10
 PATIENCE_S = 240
 
 
+def stop_and_check_cost(recording):
+    """Returns the profile."""
+    cpu_s, peak_kb = process_cpu_s(recording.pid), peak_memory_kb(recording.pid)
+    profile = recording.stop()
+    expect_between(cpu_s, 0, RECORDER_CPU_S, "the recorder's CPU time in s")
+    expect_between(peak_kb, 0, MEMORY_KB, "the recorder's memory in kB")
+    return profile
+
+
 def attack(test, kind, *arguments, buffer_mib=BUFFER_MIB):
     """A profile of a program that does nothing special, beside one that does; and what it cost."""
     other = test.start_target("hot", 600)
@@ -30,10 +39,7 @@ def attack(test, kind, *arguments, buffer_mib=BUFFER_MIB):
     attacker.write("\n")
     attacker.wait_for("mapped", PATIENCE_S)
     burn(other.pid, 0.2)
-    cpu_s, peak_kb = process_cpu_s(recording.pid), peak_memory_kb(recording.pid)
-    profile = recording.stop()
-    expect_between(cpu_s, 0, RECORDER_CPU_S, "the recorder's CPU time in s")
-    expect_between(peak_kb, 0, MEMORY_KB, "the recorder's memory in kB")
+    profile = stop_and_check_cost(recording)
     return other, attacker, profile
 
 
@@ -121,8 +127,5 @@ def test_all_at_once(test):
     for attacker in attackers:
         attacker.wait_for("mapped", PATIENCE_S)
     burn(other.pid, 0.2)
-    cpu_s, peak_kb = process_cpu_s(recording.pid), peak_memory_kb(recording.pid)
-    profile = recording.stop()
-    expect_between(cpu_s, 0, RECORDER_CPU_S, "the recorder's CPU time in s")
-    expect_between(peak_kb, 0, MEMORY_KB, "the recorder's memory in kB")
+    profile = stop_and_check_cost(recording)
     expect_all_there(profile, other, attackers[0])

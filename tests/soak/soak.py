@@ -184,20 +184,21 @@ def soak(test, minutes):
     return check(test, watch, profile, load)
 
 
-def main():
+def run(name, description, function):
+    """The program NAME: `function`, of a test and minutes, returns what is wrong."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    parser = argparse.ArgumentParser(description="The flight recorder for minutes on a busy machine.")
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--build", default="build", help="where make put the programs")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--keep", action="store_true", help="keep the profiles")
     arguments = parser.parse_args()
     if os.geteuid():
-        sys.exit("soak: must be root: BPF programs are loaded")
+        sys.exit(f"{name}: must be root: BPF programs are loaded")
     harness.adopt_orphans()
-    test = harness.Test("soak", os.path.abspath(arguments.build), arguments.keep)
+    test = harness.Test(name, os.path.abspath(arguments.build), arguments.keep)
     try:
-        failed = soak(test, arguments.minutes)
+        failed = function(test, arguments.minutes)
     except harness.Failure as failure:
         failed = [str(failure), test.story()]
     finally:
@@ -207,4 +208,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run("soak", "The flight recorder for minutes on a busy machine.", soak)

@@ -10,7 +10,6 @@ The whole machine is recorded into a buffer that overwrites. Ten times a second 
 looked at, now and then it is asked for a capture. What must hold is in check(); the exit status is 1 if anything does not.
 """
 
-import argparse
 import collections
 import os
 import re
@@ -209,27 +208,5 @@ def soak_hostile(test, minutes):
                                *((check_capture, watch, number + 1, other.pid) for number in range(watch.captures))]))
 
 
-def main():
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
-    parser = argparse.ArgumentParser(description="All attacks at once, for minutes.")
-    parser.add_argument("--build", default="build", help="where make put the programs")
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--keep", action="store_true", help="keep the profiles")
-    arguments = parser.parse_args()
-    if os.geteuid():
-        sys.exit("soak-hostile: must be root: BPF programs are loaded")
-    harness.adopt_orphans()
-    test = harness.Test("soak-hostile", os.path.abspath(arguments.build), arguments.keep)
-    try:
-        failed = soak_hostile(test, arguments.minutes)
-    except harness.Failure as failure:
-        failed = [str(failure), test.story()]
-    finally:
-        test.close()
-    print("".join(f"not ok: {text}\n" for text in failed) or "ok")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    soak.run("soak-hostile", "All attacks at once, for minutes.", soak_hostile)

@@ -11,6 +11,7 @@
 #include "cmd/value.h"
 #include "cmd/words.h"
 #include "format/format.h"
+#include "session/counter_words.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -2,10 +2,9 @@
 /* overhead_json.c - see overhead_json.h. */
 #include "format/overhead_json.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "format/json.h"
+#include "recording/fact_list.h"
 #include "recording/recording.h"
 
 #define US(ns) ((double)(ns) / 1e3)
@@ -16,26 +15,16 @@ struct overhead {
 	double kernel_us[3], all_us[3]; /* a sample: the least, the mean, the most */
 };
 
-static const struct recording_fact *find(const struct recording_facts *facts, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < facts->log_count; i++)
-		if (!strcmp(facts->log[i].name, name) && !facts->log[i].text)
-			return &facts->log[i];
-	return NULL;
-}
-
 static uint64_t fact(const struct recording_facts *facts, const char *name)
 {
-	const struct recording_fact *found = find(facts, name);
+	const struct recording_fact *found = fact_find(facts->log, facts->log_count, name);
 
-	return found ? found->value : 0;
+	return found && !found->text ? found->value : 0;
 }
 
 bool overhead_json_known(const struct recording_facts *facts)
 {
-	return find(facts, RECORDING_COST_CPU) != NULL;
+	return fact_find(facts->log, facts->log_count, RECORDING_COST_CPU) != NULL;
 }
 
 static struct overhead overhead_of(const struct recording_facts *facts)

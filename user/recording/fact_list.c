@@ -62,3 +62,14 @@ void fact_list_clear(struct fact_list *list)
 	free(list->items);
 	*list = (struct fact_list){0};
 }
+
+const struct recording_fact *fact_find(const struct recording_fact *facts, size_t count,
+				       const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (!strcmp(facts[i].name, name))
+			return &facts[i];
+	return NULL;
+}

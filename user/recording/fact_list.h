@@ -31,6 +31,10 @@ void fact_list_keep(struct fact_list *list,
 		    bool (*is_kept)(void *context, const struct recording_fact *fact),
 		    void *context);
 
+/* The fact of that name; NULL: there is none. */
+const struct recording_fact *fact_find(const struct recording_fact *facts, size_t count,
+				       const char *name);
+
 /* Frees it; it is empty then, without an error. */
 void fact_list_clear(struct fact_list *list);
 

@@ -36,17 +36,6 @@ static enum fact_rule rule_of(const struct recording_fact *fact)
 	return FACT_ADDS_UP;
 }
 
-static const struct recording_fact *find(const struct recording_fact *facts, size_t count,
-					 const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (!strcmp(facts[i].name, name))
-			return &facts[i];
-	return NULL;
-}
-
 static void merge(uint64_t *value, const struct recording_fact *fact)
 {
 	const enum fact_rule rule = rule_of(fact);
@@ -60,7 +49,7 @@ static void merge(uint64_t *value, const struct recording_fact *fact)
 
 static void add(struct fact_list *log, const struct recording_fact *fact)
 {
-	const struct recording_fact *known = find(log->items, log->count, fact->name);
+	const struct recording_fact *known = fact_find(log->items, log->count, fact->name);
 
 	if (!known)
 		fact_list_add(log, fact);
@@ -97,7 +86,7 @@ static bool is_of_all(void *context, const struct recording_fact *fact)
 	if (rule_of(fact) != FACT_AGREES)
 		return true;
 	for (i = 0; i < recordings->count; i++) {
-		const struct recording_fact *other = find(
+		const struct recording_fact *other = fact_find(
 			recordings->items[i]->log, recordings->items[i]->log_count, fact->name);
 
 		if (!other || !is_same(other, fact))
